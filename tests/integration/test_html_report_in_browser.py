@@ -489,9 +489,11 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     directory = tmp_path_factory.mktemp("axe")
     install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), AXE]
     try:
-        subprocess.run(install, check=True, capture_output=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        pytest.skip(f"{AXE} cannot be installed")
+        npm = subprocess.run(install, check=False, capture_output=True, text=True, timeout=300)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        pytest.skip(f"{AXE} cannot be installed: {error}")
+    if npm.returncode != 0:
+        pytest.skip(f"{AXE} cannot be installed: {npm.stderr[-200:]}")
     return (directory / "node_modules/axe-core/axe.min.js").read_text()
 
 
