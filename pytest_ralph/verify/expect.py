@@ -317,7 +317,10 @@ PATTERNS = (
     ),
     Pattern(
         "exit status other than zero",
-        _form(r"exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0).*|not exits 0"),
+        _form(
+            r"exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)(?! (?:if|unless) ).*"
+            r"|not exits 0"
+        ),
         statements.always(Expect("exit", "nonzero")),
         reads_qualifiers=True,
     ),

@@ -227,7 +227,8 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
 
 def _as_written(mention: Mention) -> str:
     words = f"{mention.before.rpartition('. ')[2]} `{mention.command}` {mention.after}"
-    return " ".join(words.split()).strip(" .,;:")
+    written = " ".join(words.split()).strip(" .,;:")
+    return written if written.count("(") == written.count(")") else written.strip("()")
 
 
 def _take_words(words: str, reading: Reading) -> None:

@@ -65,6 +65,9 @@ _WHERE_AVAILABLE = any_of(
 _INSTEAD = any_of("instead", r"\b", r"\s*$")
 _BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
 _DESCRIBED = any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b")
+# `make check` passes (`make watch` to follow it)
+_AID_BEFORE = regex(r"\(\s*$")
+_AID_AFTER = regex(r"\s+to\s+\w", re.IGNORECASE)
 _NOTED = any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b")
 _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
 # `Use `x``, but not `the page uses `x``.
@@ -90,7 +93,8 @@ _NEXT_CLAUSE = regex(r"[,.;:]\s|\s*[—–-]\s|\s*and\s+(?:the|a|no|coverage)\s"
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
-    r"(?:^|[.;,—–+]|\b(?:and|then|plus)\b)(?P<clause>(?:(?!\b(?:and|then|plus)\b)[^.;,—–+])*)$"
+    r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
+    r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
 )
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
@@ -185,6 +189,13 @@ def _is_behind_condition(span: Span) -> bool:
     return bool(_JOINED_CONDITION.search(words) or _UNCLEAR_CONDITION.search(words))
 
 
+def _is_aid(span: Span) -> bool:
+    """Whether it stands in brackets behind a command, with what it is good for."""
+    if not span.has_command or not _AID_BEFORE.search(span.lead):
+        return False
+    return bool(_AID_AFTER.match(span.after))
+
+
 def _is_tool_of_another(span: Span) -> bool:
     """`via curl`: one that does nothing by itself."""
     is_bare = " " not in span.text.strip() and "/" not in span.text
@@ -271,6 +282,7 @@ RULES = (
     ),
     SpanRule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
     SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
+    SpanRule("aid in brackets", _is_aid, Use.OPTIONAL),
     SpanRule("shown", _is_shown, Use.NAME),
     SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
     SpanRule(

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
-# Placeholders and wildcards are not printed as they are written.
+# Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$"
+    r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")

@@ -49,7 +49,9 @@ def is_pytest(command: str) -> bool:
 def ends_with_echo(command: str) -> bool:
     """Whether it prints its own verdict: `… && echo PASS`."""
     stages = Command.parse(command).own_stages
-    return len(stages) > 1 and stages[-1].program in ("echo", "printf")
+    if len(stages) < 2 or stages[-1].before == "||":
+        return False
+    return stages[-1].program in ("echo", "printf")
 
 
 def prints_status_last(command: str) -> bool:
