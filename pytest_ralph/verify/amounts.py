@@ -47,7 +47,7 @@ _MEASURE = regex(
 _LINES = regex(
     rf"{_WORD}(?:lines?|match|matches|results?|hits?|occurrences?|entry|entries|files?|references?"
     r"|instances?|records?|director(?:y|ies)|folders?|items?|names?|commits?|paths?|branch(?:es)?"
-    r"|modules?|usages?|mentions?|imports?|changes?|rows?)\b"
+    r"|modules?|usages?|mentions?|imports?|changes?|rows?|locations?|places?)\b"
 )
 # `node --version` prints `v20.1.0`, which is no number.
 _VERSION = regex(r"\s(?:--version|-v|-V|version)$")

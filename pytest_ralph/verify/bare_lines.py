@@ -41,6 +41,8 @@ _NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\
 _CONDITION = regex(
     r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
 )
+# `lint && test pass`: what is to be done, without the commands that do it.
+_JOINT = regex(r"\s*(?:&&|\|\||;)\s*")
 _PROSE = words("prose", "prose line")
 
 
@@ -65,7 +67,7 @@ def _read_line(line: str) -> tuple[Check | None, Sequence[str]] | None:
     bare = _BULLET.sub("", line).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
     command, said = _split(bare)
-    if is_only_words(command) or _NO_ADDRESS.match(command):
+    if is_only_words(command) or _NO_ADDRESS.match(command) or _names_steps(command):
         return None
     if not _PROSE.isdisjoint(_without_quoted(command).lower().split()):
         return None
@@ -81,6 +83,12 @@ def _read_line(line: str) -> tuple[Check | None, Sequence[str]] | None:
     if like is Likeness.MAYBE and not said and " " not in command:
         return Check(command), ()
     return None
+
+
+def _names_steps(command: str) -> bool:
+    """Whether words that are no known programs are joined: `lint && typecheck`."""
+    steps = _JOINT.split(command)
+    return len(steps) > 1 and any(likeness(step) is Likeness.WORD for step in steps)
 
 
 def _split(line: str) -> tuple[str, str]:

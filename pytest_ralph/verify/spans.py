@@ -38,7 +38,8 @@ _PARENTHESES = regex(r"\([^()]*\)")
 _OR = any_of(
     "or",
     r"(?:^|[\s(,;])",
-    r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
+    r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:verify|check|confirm|ensure)\b[^`.;]*\s(?=via|with|using))?"
+    r"(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
 )
 # "`a` or, failing that, `b`" says nothing about `a`.
 _SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
