@@ -63,6 +63,8 @@ _TOLD = any_of("told", r"\W*")
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 # The same for a clause: "returns 3, or 4 on another system".
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
+_LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
+_MEASURED = regex(r"\d ?(?:[^\W\d]+|%)?\s*$")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
@@ -98,7 +100,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     text = in_english(words_after[:_REACH])
     values: list[Value] = []
     text = _take_values(text, values)
-    remarks = [match[1] for match in _BRACKETS.finditer(text)]
+    remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
     text = _BRACKETS.sub(_without_remark, text)
     found: list[Clause] = []
     for index, sentence in enumerate(_SENTENCE_END.split(text)):
@@ -113,6 +115,12 @@ def split_clauses(words_after: str) -> list[Clause]:
             source = _source(remark, values)
             found.append(Clause(normalise(remark), tuple(values), source, is_remark=True))
     return found
+
+
+def _is_limit(brackets: re.Match[str]) -> bool:
+    """Whether brackets compare the number right before them: `142 lines (< 150)`."""
+    before = brackets.string[: brackets.start()]
+    return bool(_LIMIT.match(brackets[1]) and _MEASURED.search(before))
 
 
 def _without_remark(brackets: re.Match[str]) -> str:

@@ -66,6 +66,9 @@ def likeness(text: str) -> Likeness:
     if not body or _is_incomplete(body):
         return Likeness.NONE
     program, rest = _split_program(body)
+    if rest.startswith(" = "):
+        # An assignment in some other language or in a configuration file.
+        return Likeness.NONE
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
     if _can_be_program(program, rest):

@@ -29,10 +29,10 @@ _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # "1 in each" is about files.
 _EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
-# "… and `b` return 3", "… → 0 matches"
+# "… and `b` return 3", "… → 0 matches", "… returns nothing"
 _PLURAL = regex(
     r"\W*(?:should |must |will )?(?:return|print|show|output|exit|give|list|report|find|are|have"
-    r"|no|zero|0) ",
+    r"|no|zero|0|returns(?= nothing)) ",
     re.IGNORECASE,
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
@@ -70,7 +70,7 @@ _MAY_FIND_NOTHING = regex(
     r"[^`]*\b(?:nothing|empty|if any|any (?:hits?|match(?:es)?)|minimal|may (?:remain|stay|only)"
     r"|(?:no|none|zero|0) (?:or|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?|results?|lines?|occurrences?"
     r"|references?|usages?|mentions?)))\b"
-    r"|(?:\W|(?:shows|returns|finds) )*(?:none|zero|0|no)\b"
+    r"|(?:\W|(?:must |should )?(?:shows?|returns?|finds?|prints?|lists?) )*(?:none|zero|0|no)\b"
     r"(?! (?:duplicat|repeat|other|more|extra|error))",
     re.IGNORECASE,
 )
@@ -115,6 +115,8 @@ class Reading:
     directory: str | None = None
     # The prose just before: it tells a fence of output from a script.
     previous: str = ""
+    # Whether the field is more than one paragraph or script.
+    has_steps: bool = False
 
     def add(self, check: Check, is_alternative: bool = False) -> None:
         self.checks.append(check)
@@ -163,6 +165,7 @@ def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
     reading = Reading()
     passages = read_passages(_RED_STEP.sub("", text))
+    reading.has_steps = len(passages) > 1
     first = passages[0] if passages else None
     if isinstance(first, Passage) and _MANUAL.match(in_english(first.lead)):
         return reading
@@ -213,6 +216,8 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
         if reading.checks:
             _take_words(passage.prose, reading)
         return
+    if reading.has_steps:
+        found = [_unless_it_never_ends(mention) for mention in found]
     required = [mention for mention in found if not mention.is_optional]
     reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
     if not required:
@@ -223,6 +228,13 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     # Words behind an optional command are reported with it.
     if not found[0].is_optional and not is_lead:
         _take_claim(found[0], reading, known)
+
+
+def _unless_it_never_ends(mention: Mention) -> Mention:
+    """Return the mention as an optional one if it starts a server for the steps below it."""
+    if Command.parse(mention.command).last.never_ends:
+        return mention._replace(is_optional=True)
+    return mention
 
 
 def _as_written(mention: Mention) -> str:

@@ -43,8 +43,8 @@ _OR = any_of(
 )
 # "`a` or, failing that, `b`" says nothing about `a`.
 _SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
-_EXAMPLE = any_of("example", r"(?:^|[\s(,;])", r"[\s,:]*(?:the |a )?$")
-_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but),?\s+)?", r"\b")
+_EXAMPLE = any_of("example", r"(?:^|[\s(（,;])", r"[\s,:]*(?:the |a )?$")
+_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but|y|e|et),?\s+)?", r"\b")
 # `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
 # condition is about the commands behind it.
 _JOINED_CONDITION = any_of(
@@ -182,11 +182,12 @@ def _is_conditional(span: Span) -> bool:
 
 def _is_behind_condition(span: Span) -> bool:
     """If a simulator is available, `make ios`."""
-    if _CONDITION_BEFORE.match(span.clause):
+    clause = in_english(span.clause)
+    if _CONDITION_BEFORE.match(clause):
         return True
     if span.is_offered:
         return False
-    words = span.clause[-_CONDITION_LENGTH:]
+    words = clause[-_CONDITION_LENGTH:]
     return bool(_JOINED_CONDITION.search(words) or _UNCLEAR_CONDITION.search(words))
 
 
