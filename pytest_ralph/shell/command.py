@@ -36,7 +36,8 @@ _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
 # Options of Python that are followed by a value.
 _PYTHON_VALUES = frozenset(["-W", "-X"])
-_SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
+# `su -c` hands its script to a shell.
+_SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "su"])
 # Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
 _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
 # Launchers that kill what they start when its time is up.
@@ -404,6 +405,8 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
     """Look through `timeout 60 …`, `uv run …`; None if it launches nothing that can be known."""
     rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
     rest = rest[launcher.operands :]
+    if rest[:1] == (Word("--"),):
+        rest = rest[1:]
     runs_module = rest[:1] == (Word("-m"),)
     if runs_module:
         rest = rest[1:]

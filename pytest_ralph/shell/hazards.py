@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
 _SENDING_METHOD = re.compile(
-    r"(?:-X|--request=|--method=)?(?:POST|PUT|PATCH|DELETE)", re.IGNORECASE
+    r"(?:-[a-z]*X|--request=|--method=)?(?:POST|PUT|PATCH|DELETE)", re.IGNORECASE
 )
 _SENDING_OPTION = re.compile(
     r"--data(?:-\w+)?|-d.*|-F.*|--form(?:-string)?|--upload-file|-T.*|--json|--post-(?:data|file)"
@@ -29,6 +29,8 @@ _REMOTE_URL = re.compile(
     r"|https?://\d+\.\d+\..*",
     re.IGNORECASE,
 )
+_URL_IN_VARIABLE = re.compile(r"(?:https?://)?\$.*", re.IGNORECASE)
+_PATH_ON_HOST = re.compile(r"(?:[\w.-]+@)?[\w.-]{2,}:.*|rsync://.*")
 # What `aws ec2 run-instances`, `az group create` and `gsutil rm` do.
 _CLOUD_VERB = re.compile(
     r"(?:add|apply|attach|cancel|copy|cp|create|delete|deploy|detach|disable|enable|import|invoke|mb|mv"
@@ -60,9 +62,18 @@ def changes_remote(stage: Stage) -> bool:
         return True
     if stage.is_hazard("clouds"):
         return any(_CLOUD_VERB.fullmatch(word) for word in stage.operands[1:4])
+    if stage.is_hazard("copying"):
+        return any(_PATH_ON_HOST.fullmatch(word) for word in stage.operands)
     if stage.program == "gh" and stage.operands[:1] == ("api",):
         return _sends(stage)
     return _reaches_out(stage) and _sends(stage)
+
+
+def sends_to_variable(stage: Stage) -> bool:
+    """Whether it sends data to a host that only a variable names."""
+    if not stage.is_listed("http") or not _sends(stage):
+        return False
+    return any(_URL_IN_VARIABLE.fullmatch(operand) for operand in stage.operands)
 
 
 def _sends(stage: Stage) -> bool:

@@ -18,9 +18,10 @@ HINT = regex(
     r"\b(?:push|publish|unpublish|deprecate|dist-tag|yank|upload|deploy|dcommit|send-email|commit"
     r"|skopeo|release|release-it|semantic-release|changeset|gh|glab|hub|helm|kubectl|terraform|tofu"
     r"|terragrunt|pulumi|ansible|ansible-playbook|cdk|vercel|netlify|fly|flyctl|firebase|wrangler"
-    r"|serverless|sls|sam|railway|heroku|eas|fastlane|surge|ssh|scp|sftp|supabase|prisma|curl|https?"
-    r"|wget|xh|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci|oc|skaffold)\b"
+    r"|serverless|sls|sam|railway|heroku|eas|fastlane|surge|ssh|scp|sftp|rsync|supabase|prisma|curl"
+    r"|https?|wget|xh|argocd|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci|oc|skaffold)\b"
 )
+THIS_MACHINE = regex(r"\blocalhost\b|\b127\.|\b0\.0\.0\.0\b|\[::1\]")
 
 
 def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | None:
@@ -32,9 +33,14 @@ def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | No
         return None
     # Imported here: most commands get no further than the hint.
     from pytest_ralph.shell.command import Command
+    from pytest_ralph.shell.hazards import sends_to_variable
 
+    # A host in a variable may be any host, unless the command line says that it is this one.
+    names_this_machine = THIS_MACHINE.search(command) is not None
     for stage in Command.parse(command).stages:
         if stage.changes_remote or _is_call(stage, additional):
+            return stage.source or command
+        if not names_this_machine and sends_to_variable(stage):
             return stage.source or command
     return None
 

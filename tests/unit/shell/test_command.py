@@ -253,6 +253,19 @@ def test_watching_is_seen_behind_launchers(launcher: str) -> None:
         "sudo docker push x/y",
         "bash -c 'npm publish'",
         "echo $(git push)",
+        "timeout 5 -- git push",
+        "flock lock git push",
+        "parallel git push {} ::: a b",
+        'su -c "git push"',
+        "rsync -a dist/ me@host:/srv",
+        "docker-compose push",
+        "podman image push me/x",
+        "rake release",
+        "argocd app sync web",
+        "curl -sSXPOST https://example.com/x",
+        'curl -X POST "$API_URL/x"',
+        'curl -X POST "https://$HOST/x"',
+        "https PUT example.com/x a=b",
     ],
 )
 def test_a_change_outside_the_machine_is_noticed(command: str) -> None:
@@ -298,6 +311,12 @@ def test_a_change_outside_the_machine_is_noticed(command: str) -> None:
         "twine check dist/*",
         "wget https://example.com/x.tar.gz",
         "vercel inspect",
+        "scp a b",
+        "rsync -a dist/ copy/",
+        "rsync -an dist/ me@host:/srv",
+        "make -n deploy",
+        'API=http://localhost:3000; curl -X POST "$API/x"',
+        'curl -X POST "${API:-http://localhost:3000}/x"',
     ],
 )
 def test_a_harmless_command_changes_nothing_outside(command: str) -> None:
