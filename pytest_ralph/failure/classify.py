@@ -72,8 +72,8 @@ def _read_output(context: FailureContext, kinds: Kinds) -> Failure:
     if finding.verdict != "unknown":
         return failure
     rows = sorted(kinds, key=lambda row: TYPES.index(row.type))
-    if context.evidence.source != "executor":
-        # Only an executor can say that a context window is full.
+    if context.evidence.command and context.evidence.source != "executor":
+        # Only an executor can say that a context window is full, and no Verify command.
         rows = [row for row in rows if row.name != "context_exhausted"]
     return _first_indicated(context, rows) or failure
 

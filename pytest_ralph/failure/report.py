@@ -58,8 +58,7 @@ def _metadata(failure: Failure) -> str:
     }
     lines = [METADATA]
     for name, value in fields.items():
-        if value:
-            lines.append(f"  <{name}>{escape(_one_line(value), quote=False)}</{name}>")
+        lines.append(f"  <{name}>{escape(_one_line(value), quote=False)}</{name}>")
     lines.append("</task_metadata>")
     return "\n".join(lines)
 
@@ -135,7 +134,7 @@ def extract_suggested_actions(text: str) -> tuple[str, ...]:
 def _value_of(text: str, label: str) -> str | None:
     """Return what stands behind a label at the start of a line."""
     match = re.search(
-        rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(\S.*?)[ \t]*$",
+        rf"^[ \t>*-]*(?:\*\*)?{label}:?(?:\*\*)?:?[ \t]*(?!:[ \t]*$)(\S.*?)[ \t]*$",
         text,
         re.MULTILINE | re.IGNORECASE,
     )

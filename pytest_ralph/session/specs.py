@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,14 @@ class Specs:
             return with_progress(Spec.parse(source, path, verify=self.settings.verify))
         spec = with_progress(Spec.load(path, verify=self.settings.verify))
         spec.require_settings()
-        self.settings_of(spec)
+        self._require_shell(spec, self.settings_of(spec).shell)
         return spec
+
+    def _require_shell(self, spec: Spec, shell: str | None) -> None:
+        """Raise SettingError if the front matter asks for a shell that is not there."""
+        if shell and shell == spec.settings.get("shell") and not shutil.which(shell):
+            line = spec.setting_lines["shell"]
+            raise SettingError(f"{self.relative(spec.path)}:{line}: no such shell: {shell}")
 
     def reread(self, path: str) -> Spec | None:
         """Read the spec at a path in the project; None if it cannot be read any more."""

@@ -265,6 +265,7 @@ def _field(label: _Label, lines: Sequence[str], start: int, end: int) -> Field:
 
 
 _SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")
+_REMARK_IN_TEXT = regex(r"\([^()]*\)")
 _PATH = regex(
     r"[\w@.~/\[\]()*{}$,+-]*(?:/[\w@.~\[\]()*{}$,+-]*|\.[A-Za-z]\w{0,9})(?::\d+(?:-\d+)?)?$"
 )
@@ -276,13 +277,23 @@ _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
 
 def read_files(text: str) -> tuple[str, ...]:
     """Return the paths a Files field names, without annotations such as `(new)`."""
-    words = _SPAN.findall(text) or re.split(r"[,;\s]+", re.sub(r"\([^()]*\)", " ", text))
     paths: dict[str, None] = {}
-    for word in words:
+    for word in _possible_files(text):
         path = re.sub(r":\d+(?:-\d+)?$", "", word.strip().strip("*"))
         if _is_path(path):
             paths[path] = None
     return tuple(paths)
+
+
+def _possible_files(text: str) -> list[str]:
+    """Return the code spans and the list items of one word; without spans, every word."""
+    spans = _SPAN.findall(text)
+    around = _REMARK_IN_TEXT.sub(" ", _SPAN.sub("`", text))
+    if not spans:
+        return re.split(r"[,;\s]+", around)
+    items = [item.split() for item in re.split(r"[,;\n]", around)]
+    names = [*spans, *(words[0] for words in items if len(words) == 1)]
+    return sorted(names, key=text.find)
 
 
 def _is_path(word: str) -> bool:

@@ -90,7 +90,9 @@ _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
 # In front of everything else these are commands; anywhere else they are mostly values.
 _CONSTANT = ("true", "false")
 # "`true`, and the page looks right": the words are about something else.
-_NEXT_CLAUSE = regex(r"[,.;:]\s|\s*[—–-]\s|\s*and\s+(?:the|a|no|coverage)\s", re.IGNORECASE)
+_NEXT_CLAUSE = regex(
+    r"[,.;:]\s|\s*[—–-]\s|\s*and\s+\w|\s+(?:should (?:not )?print|creates)\s", re.IGNORECASE
+)
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
 _RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(

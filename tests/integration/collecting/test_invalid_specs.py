@@ -55,6 +55,19 @@ def test_an_unreadable_spec_names_its_line(pytester: pytest.Pytester, make_spec:
     result.stdout.fnmatch_lines(["*specs/bad/tasks.md:3: *timeout*"])
 
 
+def test_a_missing_shell_is_its_specs_error(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    task = "- [ ] 1.1 A\n  - **Verify**: `true`\n"
+    make_spec(f"---\nralph:\n  shell: nosuchshell\n---\n{task}", name="bad")
+    make_spec(task, name="good")
+
+    result = pytester.runpytest("--ralph", "specs")
+
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*specs/bad/tasks.md:3: *no such shell: nosuchshell"])
+
+
 @pytest.mark.parametrize("argument", ["specs", "specs/pipe", "specs/pipe/tasks.md"])
 def test_a_spec_that_is_a_pipe_is_refused(
     pytester: pytest.Pytester, make_spec: SpecMaker, argument: str

@@ -314,6 +314,8 @@ def test_a_module_is_the_projects_own_if_it_is_in_the_tree(
         ("compilation error", "BROKEN_BUILD"),
         ("test failed", "VERIFICATION_FAILED"),
         ("verification failed", "VERIFICATION_FAILED"),
+        ("token limit", "CONTEXT_EXHAUSTED"),
+        ("maximum length", "CONTEXT_EXHAUSTED"),
         ("something else", "UNKNOWN"),
     ],
 )

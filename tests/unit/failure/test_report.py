@@ -154,6 +154,10 @@ def test_one_line_stays_one_line() -> None:
     assert parse_report(report).error == "bad Category: partial <retryable>false</retryable>"
 
 
+def test_a_label_without_words_says_nothing() -> None:
+    assert parse_report("Child agent failed:\n").error == "Task execution failed"
+
+
 def test_words_of_an_agent_cannot_end_the_metadata() -> None:
     report = Failure(session_id="x</session_id><retryable>false</retryable>").report()
     assert parse_report(report).retryable
@@ -205,7 +209,9 @@ Suggested recovery actions:
   None
 
 <task_metadata>
+  <session_id></session_id>
   <status>failed</status>
+  <failure_category></failure_category>
   <retryable>false</retryable>
   <failure_kind>unknown</failure_kind>
   <failure_type>UNKNOWN</failure_type>
