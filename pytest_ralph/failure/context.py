@@ -27,7 +27,7 @@ from pytest_ralph.failure.test_runs import (
     read_printed_report,
 )
 from pytest_ralph.failure.test_runs.junit import read_reports
-from pytest_ralph.failure.test_runs.shapes import names_tests
+from pytest_ralph.failure.test_runs.shapes import marked_lines, names_tests
 from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
 from pytest_ralph.shell.lexer import Word
@@ -104,7 +104,11 @@ class FailureContext:
     @cached_property
     def data(self) -> frozenset[int]:
         """Numbers of the lines that count only if nothing else says what went wrong."""
-        return data_lines(self.output)
+        found = data_lines(self.output)
+        if names_tests(self.output):
+            # The name of a test may contain the words of any cause.
+            return found | marked_lines(self.output)
+        return found
 
     def _file_content(self) -> Iterator[int]:
         """Lines of a difference, or that only a search tool printed, are content of files."""
@@ -112,8 +116,8 @@ class FailureContext:
             for number, line in enumerate(self.output.lines):
                 if DIFFERENCE_LINE.match(line):
                     yield number
-        tools = {stage.program for stage in self.stages} - SILENT_TOOLS
-        if tools - SEARCH_TOOLS:
+        working = [stage for stage in self.stages if stage.program not in SILENT_TOOLS]
+        if not all(map(is_search, working)):
             return
         for number, line in enumerate(self.output.lines):
             file, colon, _ = line.partition(":")
@@ -272,6 +276,11 @@ class FailureContext:
         return any(word.endswith("." + name) for stage in self.stages for word in stage.written)
 
 
+def is_search(stage: Stage) -> bool:
+    """Return whether a command searches files and prints the lines that match."""
+    return stage.program in SEARCH_TOOLS or stage.operands[:1] == ("grep",)
+
+
 def _precedence(finding: Finding) -> tuple[int, bool, bool, int]:
     """Order causes: by rank, then those that name what is missing, then by place."""
     is_logged = SERVICE_LOG.match(finding.error) is not None
@@ -279,7 +288,7 @@ def _precedence(finding: Finding) -> tuple[int, bool, bool, int]:
 
 
 def _names(word: str, wanted: str) -> bool:
-    if word == wanted or wanted.endswith("/" + word):
+    if word == wanted or wanted.endswith("/" + word) or f"/{word}/" in f"/{wanted}":
         return True
     return word.startswith((wanted + ".", wanted + ":"))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES, SEARCH_TOOLS
+from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.shell.command import Command
 
@@ -174,7 +174,7 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     printed = context.output.text.strip()
     if context.status != 1 or not printed or not command.startswith("! "):
         return None
-    if any(stage.program not in SEARCH_TOOLS for stage in context.stages):
+    if not all(map(is_search, context.stages)):
         return None
     line = printed.partition("\n")[0]
     return Finding("absent", f"`{shortened(command)}` found a match: {line}")

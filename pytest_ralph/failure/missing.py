@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 GONE = re.compile(
     r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory)"
     r"|no module named|does(?: not|n't) (?:exist|appear)"
-    r"|is not a (?:file|directory)|(?:is|was) missing\b"
+    r"|is not a (?:\w+ )?(?:file|directory)|(?:is|was) missing\b"
     r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) "
     r"(?:find|open|read|access|stat|locate|load)\b(?! name)"
-    r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file",
+    r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file"
+    r"|\bunknown (?:task|target|recipe|goal)\b|\bmust be a (?:task|target)\b"
+    r"|\bno (?:task|target|recipe|script)\b"
+    r"|\binvalid (?:\w+ )?(?:input|file|path):",
     re.IGNORECASE,
 )
 UNKNOWN_TASK = re.compile(
@@ -28,7 +31,7 @@ UNKNOWN_TASK = re.compile(
 GONE_WORDS = (
     "found", "exist", "located", "opened", "such", "module", "appear", "directory", "file",
     "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
-    "no", "unknown", "undefined", "not", "don",
+    "no", "unknown", "undefined", "not", "don", "must", "invalid",
 )  # fmt: skip
 # An argument that names nothing.
 VALUE = re.compile(r".|[.*/\s\d]+|.*[\s;=$<>(){}].*")
@@ -59,12 +62,19 @@ def absences(context: FailureContext) -> Iterator[Finding]:
             continue
         below = "".join(lines[number + 1 : number + 2])
         operand = _named_operand(wanted, line, below)
-        manifest = MANIFESTS.search(line)
         # Prefer a file to a word of the command, which may be anything.
-        missing = manifest[1].replace("makefile", "Makefile") if manifest else operand
+        missing = _named_manifest(context, line) or operand
         if missing:
             quoted = context.output.lines[number].strip()
             yield Finding("absent", quoted, number, missing)
+
+
+def _named_manifest(context: FailureContext, line: str) -> str | None:
+    """Return the manifest that a line names, unless the project has it."""
+    manifest = MANIFESTS.search(line)
+    if manifest is None or manifest[1] in context.project.files:
+        return None
+    return manifest[1].replace("makefile", "Makefile")
 
 
 def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:

@@ -20,6 +20,8 @@ NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory:
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
+# Node lists the files that led to a missing module, the one that needs it first.
+REQUIRED_BY_OTHERS = re.compile(r"^- \S*/node_modules/")
 # Arguments of a function, not of a command line: at a place in a file, or in an exception.
 IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
@@ -82,6 +84,9 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
         or _is_named_as_own(finding.error, name)
         or _is_quoted_include(context, finding, name)
     )
+    required_by = _lines_below(context, finding, 2)
+    if name.startswith(".") and any(map(REQUIRED_BY_OTHERS.match, required_by)):
+        return replace(finding, verdict="package")
     if context.names(name.removesuffix(".__main__")):
         is_tool = any(stage.program == name for stage in context.stages)
         if is_own or not is_tool:

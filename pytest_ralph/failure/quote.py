@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 # A count or a summary of what was said before.
 SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
-    r"|build failed|\*\*\* |found \d+ |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
+    r"|build failed|\*\*\* |found [1-9]\d* |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
-    r"|\bfailed with (?:a nonzero )?exit code|^\W*\d+ (?:\w+ ){0,2}\w+\W*$"
+    r"|\bfailed with (?:a nonzero )?exit code|^\W*(?:x )?\d+ (?:\w+ ){0,2}\w+\W*$"
     r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
     re.IGNORECASE,
 )
@@ -30,7 +30,8 @@ HEADING = re.compile(
 )
 # A line that only closes what the line above it says.
 FOOTER = re.compile(
-    r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S)"
+    r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
+    r"|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
@@ -55,6 +56,8 @@ NO_COMPLAINT = re.compile(
 )
 # One finding among those that a linter writes as JSON or YAML.
 JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
+# Points into the line of source above it.
+POINTER = re.compile(r"^\s*[\^~]+$")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200
@@ -75,15 +78,24 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     if finding.verdict == "no tests":
         # The runner may say itself why it could not start.
         error = next(filter(RUNNER_ERROR.match, context.output.lines), error).strip()
-    elif finding.line >= 0:
-        error = _with_line_below(context, error, finding.line)
+    else:
+        number = _number_of(context, finding)
+        if number is not None:
+            error = _with_line_below(context, error, number)
     return replace(finding, error=error)
+
+
+def _number_of(context: FailureContext, finding: Finding) -> int | None:
+    """Return the number of the line that a finding quotes, if it quotes one."""
+    if finding.line >= 0:
+        return finding.line
+    numbered = enumerate(context.output.lines)
+    return next((number for number, line in numbered if line.strip() == finding.error), None)
 
 
 def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     if FOOTER.match(error):
-        above = reversed(context.output.lines[:number])
-        return next((line.strip() for line in above if not FOOTER.match(line)), error)
+        return _line_above(context, number) or error
     below = _line_below(context, number)
     if HEADING.search(error):
         return below or error
@@ -91,6 +103,15 @@ def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     if ANNOUNCEMENT.search(error) and is_printed_there:
         return f"{error} {below}".rstrip()
     return error
+
+
+def _line_above(context: FailureContext, number: int) -> str:
+    """Return the line that a footer closes; empty if that line says nothing."""
+    lines = context.output.lines
+    above = number - 1
+    while above > 0 and FOOTER.match(lines[above]):
+        above -= 1
+    return "" if above < 0 or above in context.ignored else lines[above].strip()
 
 
 def _line_below(context: FailureContext, number: int) -> str:
@@ -118,7 +139,9 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     complaints = [
         (number, line.strip())
         for number, line in enumerate(lines)
-        if number not in context.echoed and _is_complaint(line.strip())
+        if number not in context.echoed
+        and not POINTER.match("".join(lines[number + 1 : number + 2]))
+        and _is_complaint(line.strip())
     ]
     for number, text in complaints[:MOST_COMPLAINTS]:
         if _names_file(context, text):
@@ -167,7 +190,8 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     yield from filter(WARNING.match, printed.values())
     alarms = context.output.numbers_of(ALARMS)
     for number in sorted(alarms, key=lambda number: number in context.ignored):
-        yield printed[number]
+        is_footer = FOOTER.match(printed[number])
+        yield (is_footer and _line_above(context, number)) or printed[number]
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
     yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))

@@ -36,6 +36,8 @@ REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
 )
+PYTHON_FRAME = re.compile(r'^\s*File "([^"]+)", line \d')
+FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen ")
 FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
 GIT_HEADER = re.compile(r"^diff --git a/(\S+) ", re.MULTILINE)
@@ -147,8 +149,10 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
             return "crash"
         return "test" if COMPARISON.search(diagnostic.text) else "lint"
     # A tool points at one of the failures that its summary counts, or at a file it was given.
-    if not role and any(finding.verdict == "test" for finding in context.findings):
-        return "test"
+    symptoms = {finding.verdict for finding in context.findings}
+    for verdict in ("test", "build"):
+        if not role and verdict in symptoms:
+            return verdict
     return "lint" if not role and context.names(diagnostic.file) else ""
 
 
@@ -159,6 +163,10 @@ def _read_symptom(context: FailureContext) -> Finding | None:
     symptoms = [finding for finding in context.findings if not finding.is_cause]
     if not symptoms:
         return None
+    schema = [finding for finding in symptoms if finding.verdict == "schema"]
+    if schema and _is_death_of_tool(context):
+        # Some validators raise what they found.
+        symptoms = schema
     best = min(symptoms, key=lambda finding: (finding.rank, finding.line))
     if best.verdict in DEATHS:
         return _read_death(context, [one for one in symptoms if one.verdict in DEATHS])
@@ -190,9 +198,18 @@ def _read_death(context: FailureContext, deaths: Sequence[Finding]) -> Finding:
     is_python = context.output.has("traceback")
     death = deaths[-1] if is_python else deaths[0]
     only_exceptions = all(finding.verdict == "exception" for finding in deaths)
-    if only_exceptions and _speaker_role(context, death) in BY_ROLE | {"install"}:
+    is_tool = _speaker_role(context, death) in BY_ROLE | {"install"}
+    if only_exceptions and (is_tool or _is_death_of_tool(context)):
         return replace(death, verdict="build")
     return death
+
+
+def _is_death_of_tool(context: FailureContext) -> bool:
+    """Return whether Python shows frames, and none of them is in a file of the project."""
+    frames = [match[1] for match in map(PYTHON_FRAME.match, context.output.lines) if match]
+    if not frames or not context.project.files:
+        return False
+    return all(map(FOREIGN_FRAME.search, frames))
 
 
 def _speaker_role(context: FailureContext, finding: Finding) -> str:
@@ -216,7 +233,10 @@ def _error_messages(context: FailureContext) -> Iterator[Finding]:
     for number, line in enumerate(context.output.english):
         if number in passed_over or not ERROR_MESSAGE.match(line):
             continue
-        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
+        stage = context.stage_at(number)
+        verdict = VERDICT_OF_MESSAGE.get(stage.role)
+        if any(map(CHECKING_SCRIPT.match, _script_of(stage))):
+            verdict = "test"
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
 

@@ -58,6 +58,9 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         has_summary = True
         shown = Quote(number, line.strip())
         block_error = _error_of(name, match["subtest"], errors)
+        if block_error is None and not match["error"] and len(errors) == 1:
+            # A plugin may give the only block a title of its own.
+            block_error = next(iter(errors.values()))
         at, error = block_error or _whole_error(output.lines, match["error"]) or shown
         yield FailedTest(name, error, at, is_test)
     if errors and not has_summary and any(FAILURES.match(line) for line in output.lines):

@@ -40,10 +40,11 @@ HEADING = re.compile(
     r"|examples?|cases?|features?|checks?|assertions?)|(?:test )?(?:failures|errors)|failed"
     r"|there (?:was|were) \d+ (?:failures?|errors?)"
     r"|(?:the )?following (?:tests?|specs?|scenarios?) (?:have )?failed"
-    r"|summary of (?:all )?fail\w+(?: tests)?)(?: \(?\d+\)?)?\s*:?\W*$",
+    r"|summary of (?:all )?fail\w+(?: tests)?)(?: \(?\d+\)?)?\s*:?"
+    r"(?:\s+there (?:was|were) \d+ failures?)?\W*$",
     re.IGNORECASE,
 )
-ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×])\s+(?P<name>\S.*)$")
+ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
 SENTENCES = (
     # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
     re.compile(
@@ -133,16 +134,19 @@ EXPECTATIONS = (
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
     re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$"),
 )
+# A line that only names the value on the next line.
+LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
 NOT_AN_EXPECTATION = re.compile(
-    r"^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
+    r"^\s*File \S+:\d+|Code ERR_"
+    r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
     r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
     r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
     r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
     r"|# of (?:un)?expected |Message:$"
     r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|\d+ (?:tests?|passed))"
+    r"|Finished|\d+ (?:tests?|passed)|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
 )
 
 
@@ -151,6 +155,11 @@ def names_tests(output: CommandOutput) -> bool:
     if not any(word.startswith("fail") for word in output.index):
         return False
     return any(TEST_SUMMARY.search(line) for line in output.lines)
+
+
+def marked_lines(output: CommandOutput) -> frozenset[int]:
+    """Return the numbers of the lines that start with a mark for a failure."""
+    return frozenset(number for number, line in enumerate(output.lines) if MARKED.match(line))
 
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
@@ -247,7 +256,13 @@ class _ShapeReader:
 
     def _expectation(self, number: int) -> Quote:
         """Return the line of a block that says what was expected, else one above the name."""
-        below = first_quote(self.lines, self._telling(self._block(number)), EXPECTATIONS)
+        block = self._block(number)
+        telling = self._telling(block)
+        below = (
+            first_quote(self.lines, telling, EXPECTATIONS[:3])
+            or first_quote(self.lines, block, (LABEL,))
+            or first_quote(self.lines, telling, EXPECTATIONS[3:])
+        )
         if below:
             return below
         lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
