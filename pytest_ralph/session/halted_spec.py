@@ -62,14 +62,14 @@ class HaltedSpec:
             reporter.write_line(f"{TITLE}: {halt.reason}{where}")
             return
         width = self.run.config.get_terminal_writer().fullwidth
-        box = halt_lines(halt, width, box=bool(reporter.isatty) and can_draw())
+        box = halt_lines(halt, width, box=can_draw())
         for line in (*self._missing_dependencies(halt.command), *box):
             reporter.write_line(line)
 
     def lines(self) -> list[str]:
-        """Return the halt summary without a box, for the HTML report."""
+        """Return the halt summary, for the HTML report and the logs."""
         halt = self._halt()
-        return [*self._missing_dependencies(halt.command), *halt_lines(halt, box=False)]
+        return [*self._missing_dependencies(halt.command), *halt_lines(halt)]
 
     def _halt(self) -> Halt:
         directory = self.path.rpartition("/")[0] or "."

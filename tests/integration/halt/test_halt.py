@@ -36,16 +36,10 @@ def halted(make_spec: SpecMaker) -> Path:
 
 
 def section(lines: list[str], heading: str) -> list[str]:
-    """The lines of one section of a summary without a box."""
+    """The lines of one section of a summary in a box."""
     start = lines.index(heading) + 2
-    end = (
-        next(
-            (at for at, line in enumerate(lines[start:], start) if set(line) == {"-"}),
-            len(lines) + 1,
-        )
-        - 1
-    )
-    return [line.strip() for line in lines[start:end] if line.strip()]
+    end = next((at for at, line in enumerate(lines[start:], start) if set(line) & set("─╚")))
+    return [line for line in lines[start:end] if line]
 
 
 def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Path) -> None:
@@ -53,7 +47,7 @@ def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Pat
 
     assert result.ret == 1
     assert result.parseoutcomes() == {"passed": 2, "failed": 1, "blocked": 1}
-    lines = result.stdout.lines
+    lines = [line.strip("║ ") for line in result.stdout.lines]
     assert "Reason: Task 1.2 failed" in lines
     assert [line.split(" .")[0] for line in section(lines, "COMPLETED TASKS")] == [
         "Task 1.1: Set up",
@@ -77,7 +71,6 @@ def test_the_summary_has_its_six_sections(pytester: pytest.Pytester, halted: Pat
     assert resume[0].startswith("1. Do task 1.2.1 (Fix: ")
     assert resume[0].endswith("in specs/demo/tasks.md") or resume[1].endswith("specs/demo/tasks.md")
     assert "To start fresh: Add --ralph-fresh flag" in lines
-    assert not set("╔║╚") & set(result.stdout.str())
 
 
 def test_what_does_not_depend_on_the_failure_still_runs(
@@ -249,5 +242,5 @@ def test_a_commit_is_shown_with_what_is_complete(pytester: pytest.Pytester, halt
     )
 
     result.stdout.re_match_lines(
-        [r"Task 1\.1: Set up \.+ complete", r"  Commit: feat: set up \([0-9a-f]{7,12}\)"]
+        [r".*Task 1\.1: Set up \.+ complete", r".*  Commit: feat: set up \([0-9a-f]{7,12}\)"]
     )
