@@ -22,12 +22,13 @@ from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from _pytest._io import TerminalWriter
 
     from pytest_ralph.session.run import Run
+    from pytest_ralph.settings import Settings
     from pytest_ralph.spec.task import Task
 
 # Time limits named in one remark.
@@ -49,7 +50,7 @@ def lint_specs(config: pytest.Config) -> int:
 
     errors = warnings = 0
     for path in paths:
-        findings = find_problems(path, settings.verify)
+        findings = find_problems(path, settings)
         _write_findings(config, writer, shown_path(path, config.rootpath), findings)
         of_severity = Counter(finding.severity for finding in findings)
         errors += of_severity["error"]
@@ -84,28 +85,33 @@ def _write_findings(
         writer.line(line, red=is_error, yellow=not is_error)
 
 
-def find_problems(path: Path, verify: Mapping[str, str]) -> list[LintFinding]:
+def find_problems(path: Path, settings: Settings) -> list[LintFinding]:
     """Return what is wrong with one spec, by line; an unreadable file is one finding."""
     try:
-        spec = Spec.load(path, verify=verify)
+        spec = Spec.load(path, verify=settings.verify)
     except SpecError as error:
         return [LintFinding(error.line, "unreadable", error.message, "error")]
     syntax_errors = lint_syntax(spec)
     # What a command that cannot be parsed would do is a guess.
     unparsable_lines = {finding.line for finding in syntax_errors}
-    others = [finding for finding in lint(spec) if finding.line not in unparsable_lines]
-    return sorted([*_setting_problems(spec), *others, *syntax_errors])
+    problems: list[LintFinding] = []
+    timeout = settings.timeout
+    try:
+        front_matter = read_settings(front_matter_layer(spec, ""))
+        if "timeout" in spec.settings:
+            timeout = front_matter.timeout
+    except SettingError as error:
+        _, line_number, message = str(error).split(":", 2)
+        problems.append(LintFinding(int(line_number), "setting", message.strip(), "error"))
+    findings = lint(spec, timeout=timeout)
+    problems += [finding for finding in findings if finding.line not in unparsable_lines]
+    return sorted([*problems, *_run_wide_settings(spec), *syntax_errors])
 
 
-def _setting_problems(spec: Spec) -> Iterator[LintFinding]:
+def _run_wide_settings(spec: Spec) -> Iterator[LintFinding]:
     for name in RUN_WIDE & spec.settings.keys():
         line = spec.setting_lines[name]
         yield LintFinding(line, "setting", f"`{name}` applies to the whole run and is ignored here")
-    try:
-        read_settings(front_matter_layer(spec, ""))
-    except SettingError as error:
-        _, line_number, message = str(error).split(":", 2)
-        yield LintFinding(int(line_number), "setting", message.strip(), "error")
 
 
 def remarks(run: Run, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
@@ -115,7 +121,8 @@ def remarks(run: Run, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
         reading = run.resources.mask(f"{task.heading}: {task.verify.describe()}")
         yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
     unselected_lines = _lines(spec.tasks) - _lines(tasks)
-    for finding in lint(spec, run.specs.plan(spec).problems):
+    timeout = run.specs.settings_of(spec).timeout
+    for finding in lint(spec, run.specs.plan(spec).problems, timeout=timeout):
         # The codes in WARNED are reported as warnings in any case.
         if finding.code not in WARNED and finding.line not in unselected_lines:
             yield run.resources.mask(format_text(finding, path))

@@ -59,10 +59,13 @@ class LintFinding:
     severity: Severity = "warning"
 
 
-def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tuple[LintFinding, ...]:
+def lint(
+    spec: Spec, plan_problems: Iterable[PlanProblem] | None = None, *, timeout: float = 300
+) -> tuple[LintFinding, ...]:
     """Return everything that is wrong with `spec`, by line.
 
-    A caller that has made the plan passes its problems, so that it is not made again.
+    A caller that has made the plan passes its problems, so that it is not made again. `timeout` is
+    the time limit in seconds of tasks without one of their own.
     """
     if plan_problems is None:
         plan_problems = plan(spec.tasks).problems
@@ -81,7 +84,7 @@ def lint(spec: Spec, plan_problems: Iterable[PlanProblem] | None = None) -> tupl
     for task in spec.tasks:
         # A fix task has the Verify of its original.
         if task.fix_for is None:
-            found += _task_findings(task, lines)
+            found += _task_findings(task, lines, timeout)
     return tuple(sorted(dict.fromkeys(found)))
 
 
@@ -180,12 +183,12 @@ def misspelt_fields(task: Task, lines: list[str]) -> dict[str, LintFinding]:
     return found
 
 
-def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
+def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
     misspelt_names = misspelt_fields(task, lines)
     yield from misspelt_names.values()
     verify_line = _line_of_field(task, lines, "verify")
     if task.verify.checks:
-        yield from _check_findings(task, lines)
+        yield from _check_findings(task, lines, timeout)
     elif task.verify.invalid:
         expect_line = _line_of_field(task, lines, "expect")
         message = f"{task.id}: {task.verify.invalid}"
@@ -206,9 +209,11 @@ def _task_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
         yield LintFinding(verify_line, "unread-words", message)
 
 
-def _check_findings(task: Task, lines: list[str]) -> Iterator[LintFinding]:
+def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
     starts_service = is_e2e_startup(task)
     limit = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    if limit is None:
+        limit = _DURATION.match(f"{timeout:.0f} s")
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):

@@ -93,6 +93,10 @@ def test_one_alternative_may_always_fail() -> None:
             (3, "short-timeout", "error"),
         ),
         (
+            "- [ ] 1.1 A\n  - **Do**: x\n  - **Verify**: `sleep 900 && make`\n",
+            (3, "short-timeout", "error"),
+        ),
+        (
             "- [ ] 1.1 A\n  - **Timeout**: 60\n  - **Verify**: `timeout -k 5 600 ./soak.sh`\n",
             (3, "short-timeout", "warning"),
         ),
