@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import importlib.metadata
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -62,6 +66,65 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         elif item.nodeid.startswith(ONCE):
             item.add_marker("once")
+
+
+class InstalledPackage:
+    """What is known of a distribution, read once.
+
+    Every run of pytest looks at the entry points and the files of all of them. For the runs
+    inside our tests that was a third of the time.
+    """
+
+    def __init__(self, distribution: importlib.metadata.Distribution) -> None:
+        self._distribution = distribution
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._distribution, name)
+        setattr(self, name, value)
+        return value
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _installed_packages_read_once() -> Iterator[None]:
+    find = importlib.metadata.distributions
+
+    @functools.cache
+    def found_on(path: tuple[str, ...]) -> list[InstalledPackage]:
+        return [InstalledPackage(distribution) for distribution in find(path=list(path))]
+
+    def distributions(**selection: Any) -> Iterable[Any]:
+        if selection:
+            return find(**selection)
+        return found_on(tuple(sys.path))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.metadata, "distributions", distributions)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_thread_reads_a_closed_connection() -> Iterator[None]:
+    """Let the threads of pytest-rerunfailures end with the workers of a run inside a test.
+
+    The versions for pytest 8.0 read a closed connection again and again, as long as the process
+    lives. The few dozen threads of our tests made all tests after them take twice as long.
+    """
+    if pytest.version_tuple >= (8, 1):
+        yield
+        return
+    rerunfailures = pytest.importorskip("pytest_rerunfailures")
+
+    def receive(database: Any, connection: Any) -> str:
+        message = b""
+        while byte := connection.recv(1):
+            if byte == database.delim:
+                return message.decode()
+            message += byte
+        raise ConnectionError("closed")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rerunfailures.SocketDB, "_sock_recv", receive)
+        yield
 
 
 @pytest.fixture(autouse=True)
