@@ -57,6 +57,14 @@ on_fault_point: Callable[[str], None] | None = None
 _TEMPORARY = regex(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
 
+def read_or_empty(path: Path) -> str:
+    """Return the text of a file, or an empty text if it cannot be read."""
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
 def fault_point(name: str) -> None:
     """Mark a point at which the fault tests may cut the run off."""
     if on_fault_point is not None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-import sys
 from fnmatch import translate
 from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
+from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -211,8 +210,7 @@ def configures_the_same(path: str, before: bytes, after: bytes) -> bool:
 
 
 def _checks_in_pyproject(content: bytes) -> dict[str, Any]:
-    parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    tools: dict[str, Any] = parser.loads(content.decode()).get("tool", {})
+    tools = parse_toml(content.decode()).get("tool", {})
     return {name: table for name, table in tools.items() if name not in PACKAGING_TOOLS}
 
 

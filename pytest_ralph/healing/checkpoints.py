@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pytest_ralph.fixing.git.checkpoint import Git, RollbackResult
+    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.rollback import RollbackResult
     from pytest_ralph.fixing.snapshot import Change, FileState, Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles

@@ -186,7 +186,7 @@ class SpecFiles:
         from pytest_ralph.healing.modification import PREREQUISITE, ModificationError, numbered
 
         with self.files():
-            limit = self.state.max_modifications
+            limit = self.state.number("maxModificationsPerTask")
             if self.state.modifications(target.name) >= limit:
                 raise ModificationError(f"{limit} of them were made for task {target.id}")
             spec = self._document.read()

@@ -183,7 +183,8 @@ def _require_work(result: CheckResult, stages: Stages, runner: Runner) -> CheckR
     defect = find_defect(result.check, result.ended, stages, runner)
     if defect is None:
         return result
-    return result._replace(unmet=result.unmet or (defect.as_unmet(),), defect=defect)
+    missed = result.unmet or (Unmet("the command to do its work", defect.message),)
+    return result._replace(unmet=missed, defect=defect)
 
 
 def _with_status_on_last_line(check: Check) -> Check:

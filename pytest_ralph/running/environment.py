@@ -7,6 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import read_or_empty
 from pytest_ralph.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -116,22 +117,10 @@ def own_junit(command: str, addopts: str, cwd: Path) -> str | None:
     return None
 
 
-def may_ask_for_junit(command: str, addopts: str) -> bool:
-    """Return whether we can add --junitxml: the user has not, and the plugin is not disabled."""
-    return not (speaks_of_junit(command) or speaks_of_junit(addopts))
-
-
 def config_speaks_of_junit(root: Path) -> bool:
-    return any(speaks_of_junit(_text(root / name)) for name in _CONFIG_FILES)
+    return any(speaks_of_junit(read_or_empty(root / name)) for name in _CONFIG_FILES)
 
 
 def speaks_of_junit(text: str) -> bool:
     """Return whether a command line or configuration sets or disables pytest's JUnit file."""
     return "junitxml" in text or "junit-xml" in text
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""

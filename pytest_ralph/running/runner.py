@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.running.environment import (
     clean_environ,
     config_speaks_of_junit,
-    may_ask_for_junit,
     own_junit,
+    speaks_of_junit,
     with_junit,
 )
 from pytest_ralph.running.process import BEAT, LINGER, Process
@@ -343,8 +343,8 @@ class Runner:
         addopts = environ.get("PYTEST_ADDOPTS", "")
         junit = own_junit(command, addopts, cwd)
         before = _stamp(junit) if junit else None
-        may_request = not split and self._asks_for_junit and may_ask_for_junit(command, addopts)
-        if junit is None and may_request:
+        may_request = not split and self._asks_for_junit and junit is None
+        if may_request and not speaks_of_junit(f"{command} {addopts}"):
             junit = f"{self.logs}/{name}.junit"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.running.expectations import Unmet
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.inert import terminal
 
@@ -82,9 +81,6 @@ class Defect(NamedTuple):
     reason: Reason
     message: str
     missing: str | None = None
-
-    def as_unmet(self) -> Unmet:
-        return Unmet("the command to do its work", self.message)
 
 
 def find_defect(

@@ -51,6 +51,9 @@ class Resources:
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         self._mark_files: list[Path] = []
+        self._git_lock = TurnLock(run.directory, "git")
+        self._merge_lock = TurnLock(run.directory, "merge")
+        self._executor_lock = TurnLock(run.directory, "executor")
         # Shared by the workers, and by the controller at the end of the run.
         shared = run.run_directory if run.worker or run.has_workers else None
         budget_file = shared.budget if shared else None
@@ -127,8 +130,9 @@ class Resources:
 
     def executors(self, settings: Settings) -> tuple[Executor, ...]:
         """Return the executors in their order, without `repair` and `none`, which are none."""
-        names = [name for name in settings.executor if name not in NO_EXECUTOR]
-        if not names:
+        commands = [command.strip() for command in settings.executor]
+        commands = [command for command in commands if command not in ("", *NO_EXECUTOR)]
+        if not commands:
             return ()
         # Imported here: a run that only verifies has no executor.
         from pytest_ralph.fixing.agents import make_executor
@@ -138,8 +142,7 @@ class Resources:
             "args": settings.executor_args,
             "program": settings.executor_program,
         }
-        found = [make_executor(name, options, self.kinds) for name in names]
-        return tuple(executor for executor in found if executor is not None)
+        return tuple(make_executor(command, options, self.kinds) for command in commands)
 
     @cached_property
     def history(self) -> History:
@@ -180,22 +183,6 @@ class Resources:
         return Worktrees(self.run.root, self.run.directory, link=link, copy=copy)
 
     @cached_property
-    def _git_lock(self) -> TurnLock:
-        return TurnLock(self.run.directory, "git")
-
-    @cached_property
-    def _turn_lock(self) -> TurnLock:
-        return TurnLock(self.run.directory, "executor")
-
-    @cached_property
-    def _file_turns(self) -> FileTurns:
-        return FileTurns(self.run.directory, self.run.messages.note)
-
-    @cached_property
-    def _merge_lock(self) -> TurnLock:
-        return TurnLock(self.run.directory, "merge")
-
-    @cached_property
     def prompts(self) -> Prompts:
         from pytest_ralph.fixing.prompts import Prompts
         from pytest_ralph.fixing.templating import Templates
@@ -218,6 +205,7 @@ class Resources:
         """Return what the tasks of one spec need, with the settings of that spec."""
         messages = self.run.messages
         interactive = self.interactive if settings.interactive else None
+        file_turns = FileTurns(self.run.directory, messages.note)
         return Services(
             root=self.run.root,
             directory=self.run.directory,
@@ -245,8 +233,8 @@ class Resources:
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
-            turn=self._turn_lock if _must_tell_apart(settings) else nullcontext(),
-            take_turn=self._file_turns.take if self.run.worker else None,
+            turn=self._executor_lock if _must_tell_apart(settings) else nullcontext(),
+            take_turn=file_turns.take if self.run.worker else None,
             make_worktrees=lambda: self.worktrees,
             has_other_workers=self.run.specs.are_others_at_work(spec),
         )

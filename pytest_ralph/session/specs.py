@@ -177,11 +177,7 @@ def ini_layer(config: pytest.Config) -> Layer:
     values = {
         option.name: ini_value(config, option.key) for option in SETTINGS if INI in option.where
     }
-    return Layer(values, _ini_name)
-
-
-def _ini_name(option: Option) -> str:
-    return f"{option.key} (ini file)"
+    return Layer(values, lambda option: f"{option.key} (ini file)")
 
 
 def similar_ini_key(key: str) -> str:

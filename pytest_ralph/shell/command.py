@@ -246,15 +246,8 @@ class Command:
         return any(stage.has_time_limit for stage in self.stages)
 
     @property
-    def mentions_junit(self) -> bool:
-        """Whether the command line itself decides about a JUnit file of pytest."""
-        return "junitxml" in self.text or "junit-xml" in self.text
-
-    @property
     def junit_file(self) -> str | None:
         """The JUnit file that the command line asks pytest for."""
-        if not self.mentions_junit:
-            return None
         for stage in self.stages:
             path = _option_value(_JUNIT_OPTION, stage.arguments)
             if path is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -240,8 +240,7 @@ def load_programs() -> Programs:
 
 @cache
 def _load() -> Programs:
-    parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    return Programs(parser.loads(TABLE.read_text(encoding="utf-8")))
+    return Programs(parse_toml(TABLE.read_text(encoding="utf-8")))
 
 
 def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:

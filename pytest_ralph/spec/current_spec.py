@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import SPECS_NAME, TASKS_NAME
+from pytest_ralph.files import SPECS_NAME, TASKS_NAME, read_or_empty
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SPECS_DIRECTORY = regex(r"^specs_dirs:[ \t]*\[[ \t]*[\"']?([^\"',\]\n]+)", re.MU
 def current_spec(root: Path) -> Path | None:
     """Return the directory of the current spec, or None if there is none inside the project."""
     specs = root / _specs_directory(root)
-    name = _read(specs / CURRENT_NAME).strip()
+    name = read_or_empty(specs / CURRENT_NAME).strip()
     if not name:
         return None
     base = root if name.startswith(("./", "/")) else specs
@@ -31,12 +31,5 @@ def current_spec(root: Path) -> Path | None:
 
 
 def _specs_directory(root: Path) -> str:
-    configured = SPECS_DIRECTORY.search(_read(root / SETTINGS_FILE))
+    configured = SPECS_DIRECTORY.search(read_or_empty(root / SETTINGS_FILE))
     return configured[1].strip() if configured else SPECS_NAME
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from difflib import get_close_matches
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.options import FRONT_MATTER
@@ -11,7 +12,7 @@ from pytest_ralph.settings import RUN_WIDE, SETTINGS
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 # What a `ralph:` mapping may set. Options that are set for a whole run get a warning there.
 SETTING_KEYS = tuple(
@@ -180,26 +181,20 @@ def _line_of(mapping: Any, key: Any) -> int:
 def _plain(value: Any) -> Any:
     """Return YAML's own types as Python's, so that specs can be compared and sent to workers."""
     try:
-        return _PlainValues().convert(value)
+        return _converted(value, count(1))
     except RecursionError:
         raise FrontMatterError(2, "front matter that contains itself") from None
 
 
-class _PlainValues:
-    """Converts values, up to a limit."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def convert(self, value: Any) -> Any:
-        self._count += 1
-        if self._count > MAX_VALUES:
-            raise FrontMatterError(2, f"front matter of more than {MAX_VALUES:,} values")
-        if isinstance(value, dict):
-            return {str(key): self.convert(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self.convert(item) for item in value]
-        for plain in (bool, int, float, str):
-            if isinstance(value, plain):
-                return plain(value)
-        return None if value is None else str(value)
+def _converted(value: Any, numbers: Iterator[int]) -> Any:
+    """Convert a value, and those in it; `numbers` counts them."""
+    if next(numbers) > MAX_VALUES:
+        raise FrontMatterError(2, f"front matter of more than {MAX_VALUES:,} values")
+    if isinstance(value, dict):
+        return {str(key): _converted(item, numbers) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_converted(item, numbers) for item in value]
+    for plain in (bool, int, float, str):
+        if isinstance(value, plain):
+            return plain(value)
+    return None if value is None else str(value)

@@ -44,7 +44,9 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
     `source` is the source of `spec` after the insertion of one task behind `original`. The new
     task must have an id that no other task has.
     """
-    if not _has_only_harmless_problems(spec) or not _is_plain_text(insertion.text):
+    if not _HARMLESS_PROBLEMS.issuperset(problem.code for problem in spec.problems):
+        return None
+    if not _is_plain_text(insertion.text):
         return None
     old_start = spec.lines.start(original.line)
     line = original.line + spec.source.count("\n", old_start, insertion.offset)
@@ -78,10 +80,6 @@ def _changed(spec: Spec, source: str, tasks: Sequence[Task]) -> Spec:
     if spec.problems or "total_tasks" in front.data:
         return Spec.build(spec.path, source, tasks, front)
     return replace(spec, source=source, tasks=tuple(tasks))
-
-
-def _has_only_harmless_problems(spec: Spec) -> bool:
-    return all(problem.code in _HARMLESS_PROBLEMS for problem in spec.problems)
 
 
 def _reaches(tasks: Sequence[Task], line: int) -> bool:

@@ -193,10 +193,6 @@ class State:
         self._add_part(task_id, part_id)
         self.data["totalTasks"] = self.number("totalTasks") + 1
 
-    @property
-    def max_modifications(self) -> int:
-        return self.number("maxModificationsPerTask")
-
     def modifications(self, task_id: str) -> int:
         """Return how often executors had tasks added on account of a task."""
         return int(self._entry("modificationMap", task_id).get("count") or 0)

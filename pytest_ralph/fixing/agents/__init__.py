@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.settings import NO_EXECUTOR
+from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
@@ -18,7 +18,6 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Executor
 
 PRESETS: dict[str, str] = {
@@ -49,21 +48,16 @@ PATH = regex(
 
 
 def make_executor(
-    name: str, options: Mapping[str, str | None] | None = None, kinds: Kinds | None = None
-) -> Executor | None:
-    """Return the executor called `name`: a preset, or a shell command line.
+    command: str, options: Mapping[str, str | None] | None = None, kinds: Kinds | None = None
+) -> Executor:
+    """Return the executor for `command`: a preset, or a shell command line.
 
-    Arguments may follow the name of a preset (`claude --model opus`). Return None if `name` asks
-    for no agent. `options` applies to presets only and may hold `model`, `args` (as written on a
-    command line) and `program`.
+    Arguments may follow the name of a preset (`claude --model opus`). `options` applies to presets
+    only and may hold `model`, `args` (as written on a command line) and `program`.
     """
-    name = name.strip()
-    if not name or name in NO_EXECUTOR:
-        return None
-
-    command = name
+    kinds = kinds or Kinds.load()
     name, arguments = split_preset(command)
-    if name not in PRESETS:
+    if not name:
         from pytest_ralph.fixing.agents.shell import ShellExecutor
 
         return ShellExecutor(command, kinds)

@@ -11,6 +11,7 @@ from pytest_ralph.fixing.agents.events import Event, is_banner, read_events
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
 from pytest_ralph.fixing.agents.outcome import FinishedRun, not_started, read_outcome
+from pytest_ralph.fixing.agents.stream_json import read_stream_json
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
@@ -52,8 +53,9 @@ class PresetOptions:
 class Agent:
     """A program that takes its task as a prompt in natural language.
 
-    A preset subclasses it and says how to call the program (`arguments`, `environment`) and how to
-    read one event of its output (`read_event`) or one line that is not an event (`read_line`).
+    A preset subclasses it and says how to call the program (`arguments`, `environment`) and, unless
+    it prints the events of Claude Code, how to read one event of its output (`read_event`) or one
+    line that is not an event (`read_line`).
     """
 
     name: ClassVar[str]
@@ -62,8 +64,8 @@ class Agent:
     # True if we choose the name of a session, so that the program need not report it.
     names_session: ClassVar[bool] = False
 
-    def __init__(self, options: PresetOptions | None = None, kinds: Kinds | None = None) -> None:
-        self.options = options or PresetOptions()
+    def __init__(self, options: PresetOptions, kinds: Kinds) -> None:
+        self.options = options
         self._kinds = kinds
 
     def arguments(self, launch: Launch) -> Sequence[str]:
@@ -76,7 +78,7 @@ class Agent:
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         """Add one event of the program's output to `transcript`."""
-        raise NotImplementedError
+        read_stream_json(event, transcript)
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Add a line that is not an event: programs print some before or beside their events."""
@@ -126,7 +128,7 @@ class Agent:
                 watch=LiveReader(self.add_to, idle, on_output),
             )
         except (RunError, OSError) as error:
-            return not_started(job, error, self.program[0], self.available(), kinds=self._kinds)
+            return not_started(job, error, self._kinds, self.program[0], self.available())
 
         transcript = self.read_output(result)
         if not transcript.session_id:

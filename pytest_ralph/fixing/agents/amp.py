@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
-    from pytest_ralph.fixing.agents.transcript import Transcript
 
 
 class Amp(Agent):
@@ -25,6 +22,3 @@ class Amp(Agent):
     def arguments(self, launch: Launch) -> Sequence[str]:
         thread = ("threads", "continue", launch.resume) if launch.resume else ()
         return [*thread, *self.model, *self.options.args, "--execute", "--stream-json"]
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        read_stream_json(event, transcript)

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.launch import allowed_commands
-from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
-    from pytest_ralph.fixing.agents.transcript import Transcript
 
 PERMISSION_OPTIONS = (
     "--allowedTools",
@@ -66,6 +63,3 @@ class Claude(Agent):
         if listed:
             words += ["--allowedTools", *listed]
         return words
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        read_stream_json(event, transcript)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.stream_json import read_stream_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +32,7 @@ class CursorAgent(Agent):
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         if event.get("type") != "tool_call":
-            read_stream_json(event, transcript)
+            super().read_event(event, transcript)
             return
 
         # {"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}

@@ -19,7 +19,6 @@ from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.executor_words import Claims, read_claims
 from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
-from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
 from pytest_ralph.fixing.agents.events import is_banner, message_in_log
 from pytest_ralph.fixing.agents.transcript import reset_time
@@ -28,6 +27,7 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.transcript import Transcript
     from pytest_ralph.running.runner import CommandResult
 
@@ -119,7 +119,7 @@ class FinishedRun:
         return self.result.timed_out or self.result.idle
 
 
-def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
+def read_outcome(run: FinishedRun, kinds: Kinds) -> Outcome:
     """Return the outcome of a run that has ended."""
     transcript = run.transcript
     answer = run.answer
@@ -139,7 +139,7 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
         unmarked = run.is_agent and not claims.complete
         return replace(outcome, note="ended without TASK_COMPLETE" if unmarked else "")
 
-    failure = _failure(run, answer, reason, kinds or Kinds.load())
+    failure = _failure(run, answer, reason, kinds)
     trouble = _trouble(run, reason)
     note = f"{failure.kind}: {failure.error}" if trouble is None else str(trouble)
     if failure.kind == "context_exhausted":
@@ -152,13 +152,12 @@ def read_outcome(run: FinishedRun, kinds: Kinds | None) -> Outcome:
 
 
 def not_started(
-    job: Job, error: Exception, program: str = "", why: str | None = None, *, kinds: Kinds | None
+    job: Job, error: Exception, kinds: Kinds, program: str = "", why: str | None = None
 ) -> Outcome:
     """Return the outcome for an executor that could not be started.
 
     `why` is the message to show if its `program` is not installed.
     """
-    kinds = kinds or Kinds.load()
     if why:
         reason = Reason("command_not_found", why)
         trouble = Trouble("not_installed", why)

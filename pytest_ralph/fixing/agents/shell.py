@@ -42,7 +42,7 @@ class ShellExecutor:
     otherwise.
     """
 
-    def __init__(self, command: str, kinds: Kinds | None = None) -> None:
+    def __init__(self, command: str, kinds: Kinds) -> None:
         self.command = command
         self._kinds = kinds
 
@@ -80,7 +80,7 @@ class ShellExecutor:
                 runner, command=self.command, label="executor", on_output=on_output, watch=watch
             )
         except (RunError, OSError) as error:
-            return not_started(job, error, kinds=self._kinds)
+            return not_started(job, error, self._kinds)
 
         transcript = Transcript(text=without_prompt(result.stdout.text(), job.prompt))
         read_usage(result.stdout.path, transcript)

@@ -37,12 +37,7 @@ from pytest_ralph.fixing.git.preconditions import (
     require_rollback_target,
     require_usable_index,
 )
-from pytest_ralph.fixing.git.rollback import (
-    Rollback,
-    RollbackResult,
-    Target,
-    target_of_commit,
-)
+from pytest_ralph.fixing.git.rollback import Rollback, Target, target_of_commit
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 from pytest_ralph.fixing.snapshot import is_too_large, put_back
 
@@ -50,9 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from pytest_ralph.fixing.git.index import Index, IndexFile
+    from pytest_ralph.fixing.git.rollback import RollbackResult
     from pytest_ralph.fixing.snapshot import Change
-
-__all__ = ["Git", "GitError", "RollbackResult"]
 
 
 class Git:
@@ -292,7 +286,8 @@ class Git:
             options = ("--add", "--remove", "--replace", "-z", "--stdin")
             self._git("update-index", *options, stdin=null_separated(candidates), env=env)
             options = ("--cached", "-z", "--name-only", "--no-renames", "--relative")
-            base = head or self._empty_tree()
+            # Without a commit, the empty tree.
+            base = head or self._git("hash-object", "-t", "tree", "--stdin").strip()
             listed = self._git("diff-index", *options, base, "--", ".", env=env)
         return tuple(filter(None, listed.split("\0")))
 
@@ -315,9 +310,6 @@ class Git:
         _ = self._location
         result = self._git.run("rev-parse", "--verify", "-q", f"{ref}^{{commit}}")
         return result.stdout.strip() if result.status == 0 else None
-
-    def _empty_tree(self) -> str:
-        return self._git("hash-object", "-t", "tree", "--stdin").strip()
 
 
 def _is_private(path: str) -> bool:

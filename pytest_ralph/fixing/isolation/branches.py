@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import read_or_empty
 from pytest_ralph.fixing.git.position import BRANCHES, STASH, move_back, movements, read_position
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ def switched_to(log: list[str]) -> set[str]:
 
 def read_log(git_dir: Path) -> list[str]:
     """Return the lines in the log of the HEAD of a worktree; none if git keeps no log."""
-    try:
-        return (git_dir / "logs" / "HEAD").read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return []
+    return read_or_empty(git_dir / "logs" / "HEAD").splitlines()
 
 
 class Branches:

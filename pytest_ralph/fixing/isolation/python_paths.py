@@ -15,6 +15,8 @@ import site
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import read_or_empty
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -63,22 +65,15 @@ def _moved(path: str, worktree: Worktree) -> str | None:
 def _editable_paths(directory: Path) -> Iterator[str]:
     """Yield the directories that editable installs make importable, from a site-packages."""
     for file in sorted(directory.glob("*.pth")):
-        for line in _read(file).splitlines():
+        for line in read_or_empty(file).splitlines():
             # Other lines are code and comments.
             if line.startswith("/"):
                 yield line.rstrip()
     for file in sorted(directory.glob(FINDERS)):
-        mapping = FINDER_MAPPING.search(_read(file))
+        mapping = FINDER_MAPPING.search(read_or_empty(file))
         if mapping is None:
             continue
         # Another version of setuptools may write something else.
         with contextlib.suppress(ValueError, SyntaxError):
             for package in ast.literal_eval(mapping[1]).values():
                 yield str(Path(package).parent)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,12 +36,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file, or an empty dict."""
-    parser = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        tables: dict[str, Any] = parser.loads(read_text(path))
+        return parse_toml(read_text(path))
     except (ValueError, RecursionError):
         return {}
-    return tables
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -141,7 +141,9 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
     """Yield the calls of the script or recipe that a stage runs, and its own call."""
     if not stage.words[0].literal or "-exec" in stage.arguments:
         return
-    for line in lines_behind(stage.executable, _literal(stage), place.directory, place.root):
+    # The arguments that the shell does not change.
+    literal = [word.text for word in stage.words[1:] if word.literal]
+    for line in lines_behind(stage.executable, literal, place.directory, place.root):
         deeper = replace(
             place,
             directory=line.directory,
@@ -162,8 +164,3 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
         fix_mode=None if as_other_user or place.masked else stage.fix_mode,
         nested=stage.nested,
     )
-
-
-def _literal(stage: Stage) -> list[str]:
-    """Return the arguments that the shell does not change."""
-    return [word.text for word in stage.words[1:] if word.literal]

@@ -13,52 +13,52 @@ from pytest_ralph.fixing.repairs.install import directories
 
 
 class LockFile(NamedTuple):
-    """A lock file, what its manager prints when it is out of date, and how to update it."""
+    """A lock file, a pattern for how its manager says that it is stale, and how to update it."""
 
     name: str
-    is_stale: re.Pattern[str]
+    is_stale: str
     argv: tuple[str, ...]
 
 
 LOCK_FILES = (
     LockFile(
         "uv.lock",
-        re.compile(r"lockfile at `?uv\.lock`? needs to be updated", re.IGNORECASE),
+        r"(?i)lockfile at `?uv\.lock`? needs to be updated",
         ("uv", "lock"),
     ),
     LockFile(
         "poetry.lock",
-        re.compile(r"changed significantly since poetry\.lock|poetry\.lock is not up to date"),
+        r"changed significantly since poetry\.lock|poetry\.lock is not up to date",
         ("poetry", "lock", "--no-interaction"),
     ),
     LockFile(
         "package-lock.json",
-        re.compile(r"`npm ci` can only install packages when your package\.json and package-lock"),
+        r"`npm ci` can only install packages when your package\.json and package-lock",
         ("npm", "install", "--package-lock-only", "--no-audit", "--no-fund"),
     ),
     LockFile(
         "pnpm-lock.yaml",
-        re.compile(r"ERR_PNPM_OUTDATED_LOCKFILE"),
+        r"ERR_PNPM_OUTDATED_LOCKFILE",
         ("pnpm", "install", "--lockfile-only"),
     ),
     LockFile(
         "yarn.lock",
-        re.compile(r"Your lockfile needs to be updated, but yarn was run with|\bYN0028\b"),
+        r"Your lockfile needs to be updated, but yarn was run with|\bYN0028\b",
         ("yarn", "install", "--ignore-scripts"),
     ),
     LockFile(
         "Cargo.lock",
-        re.compile(r"Cargo\.lock needs to be updated but --locked|cannot update the lock file"),
+        r"Cargo\.lock needs to be updated but --locked|cannot update the lock file",
         ("cargo", "update", "--workspace"),
     ),
     LockFile(
         "go.mod",
-        re.compile(r"updates to go\.(?:mod|sum) needed|missing go\.sum entry"),
+        r"updates to go\.(?:mod|sum) needed|missing go\.sum entry",
         ("go", "mod", "tidy"),
     ),
     LockFile(
         "composer.lock",
-        re.compile(r"lock file is not up to date with the latest changes in composer\.json"),
+        r"lock file is not up to date with the latest changes in composer\.json",
         ("composer", "update", "--lock", "--no-interaction"),
     ),
 )
@@ -73,7 +73,7 @@ def find_lock(context: RepairContext) -> Repair | None:
     if "lock" not in context.allowed:
         return None
     for lock in LOCK_FILES:
-        if not lock.is_stale.search(context.failure.raw_output):
+        if not re.search(lock.is_stale, context.failure.raw_output):
             continue
         if shutil.which(lock.argv[0], path=context.search_path) is None:
             continue

@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.fixing.check_files import RUNNER_FILES
 from pytest_ralph.fixing.repairs.base import own_file
 from pytest_ralph.fixing.repairs.declared import (
     mapping,
@@ -165,9 +166,9 @@ ASSIGNMENT = re.compile(r"^([\w.-]+)\s*[:?]?=\s*(.*?)\s*$")
 VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
 
 
-def _first_text(directory: Path, *names: str) -> str:
-    """Return the text of the first of these files that is there."""
-    for name in names:
+def _first_text(directory: Path, runner: str) -> str:
+    """Return the text of the first file of a runner that is there."""
+    for name in RUNNER_FILES[runner]:
         text = read_text(directory / name)
         if text:
             return text
@@ -201,7 +202,7 @@ def _rules(text: str, rule: re.Pattern[str]) -> Tasks:
 
 
 def _make(directory: Path) -> Tasks:
-    text = _first_text(directory, "GNUmakefile", "makefile", "Makefile")
+    text = _first_text(directory, "make")
     variables = {}
     for line in text.splitlines():
         assigned = ASSIGNMENT.match(line)
@@ -215,7 +216,7 @@ def _make(directory: Path) -> Tasks:
 
 
 def _just(directory: Path) -> Tasks:
-    return _rules(_first_text(directory, "justfile", "Justfile", ".justfile"), JUST_RULE)
+    return _rules(_first_text(directory, "just"), JUST_RULE)
 
 
 # Tables of tasks: npm, turbo, task, poe, tox
@@ -242,7 +243,7 @@ def _turbo(directory: Path) -> Tasks:
 
 
 def _task(directory: Path) -> Tasks:
-    for name in ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"):
+    for name in RUNNER_FILES["task"]:
         tasks = _read_tasks(read_yaml(directory / name).get("tasks"))
         if "default" in tasks:
             # A call without names runs this task.

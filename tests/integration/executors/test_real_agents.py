@@ -25,7 +25,6 @@ def run(project: Project, server: ModelServer, prompt: str, session: str = "") -
     agent = project.agent
     options = {"program": agent.program, **agent.options(server.url)}
     executor = make_executor(agent.name, options)
-    assert executor is not None
     assert executor.available() is None
     job = Job(task_id="1.1.1", prompt=prompt, timeout=180, session_id=session, files=("app.py",))
     environ = {**project.environ, **agent.environ(server.url)}

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
-from pytest_ralph.fixing.git.checkpoint import Git, GitError
+from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.fixing.snapshot import Snapshots
 

@@ -46,7 +46,6 @@ def replay(
     program.write_text(f"#!/bin/sh\ncat {sample(preset, name)}\nexit {status}\n")
     program.chmod(0o755)
     executor = make_executor(preset, {"program": str(program)})
-    assert executor is not None
     return executor.run(job, runner)
 
 
@@ -132,7 +131,6 @@ def test_work_before_the_trouble_is_progress(runner: Runner, tmp_path: Path) -> 
     program.write_text(f"#!/bin/sh\ncat {tmp_path / 'output'}\nexit 1\n")
     program.chmod(0o755)
     executor = make_executor("claude", {"program": str(program)})
-    assert executor is not None
 
     outcome = executor.run(JOB, runner)
 
@@ -148,7 +146,6 @@ def test_the_log_explains_a_silent_failure(runner: Runner, tmp_path: Path) -> No
     program.write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
     program.chmod(0o755)
     executor = make_executor("claude", {"program": str(program)})
-    assert executor is not None
 
     outcome = executor.run(JOB, runner)
 
@@ -174,7 +171,6 @@ def test_a_hanging_model_is_trouble(
     program.write_text(f"#!/bin/sh\n{prints}\nexec sleep 60\n")
     program.chmod(0o755)
     executor = make_executor(preset or str(program), {"program": str(program)})
-    assert executor is not None
 
     outcome = executor.run(Job(task_id="1", prompt="x", timeout=1.0), runner)
 
@@ -207,7 +203,6 @@ def test_a_hanging_model_is_trouble(
 )
 def test_trouble_behind_a_shell_command(command: str, reason: str | None, runner: Runner) -> None:
     executor = make_executor(command)
-    assert executor is not None
 
     trouble = executor.run(JOB, runner).trouble
 
@@ -216,7 +211,6 @@ def test_trouble_behind_a_shell_command(command: str, reason: str | None, runner
 
 def test_a_crash_of_the_executor_tells_nothing(runner: Runner) -> None:
     executor = make_executor("echo '{}[1]' > agent.py; python agent.py")
-    assert executor is not None
 
     outcome = executor.run(JOB, runner)
 
@@ -226,7 +220,6 @@ def test_a_crash_of_the_executor_tells_nothing(runner: Runner) -> None:
 
 def test_a_shell_command_tells_when_its_limit_ends(runner: Runner) -> None:
     executor = make_executor("echo 'Claude AI usage limit reached|4000000000'; exit 1")
-    assert executor is not None
 
     trouble = executor.run(JOB, runner).trouble
 
@@ -236,7 +229,6 @@ def test_a_shell_command_tells_when_its_limit_ends(runner: Runner) -> None:
 
 def test_a_missing_program_is_trouble(runner: Runner) -> None:
     executor = make_executor("claude", {"program": "/nowhere/claude"})
-    assert executor is not None
 
     trouble = executor.run(JOB, runner).trouble
 
@@ -372,7 +364,6 @@ def test_an_idle_run_is_ended_early(
 ) -> None:
     monkeypatch.setattr("pytest_ralph.fixing.agents.base.SHORTEST_IDLE_LIMIT", 0.0)
     executor = make_executor("sleep 60")
-    assert executor is not None
 
     outcome = executor.run(Job(task_id="1", prompt="x", timeout=6.0), runner)
 
@@ -404,7 +395,6 @@ def test_log_of_an_idle_agent_names_its_trouble(
     program.write_text(f"#!/bin/sh\n{work}cat {log} >&2\nexec sleep 60\n")
     program.chmod(0o755)
     executor = make_executor("opencode", {"program": str(program)})
-    assert executor is not None
     shown: list[str] = []
 
     outcome = executor.run(Job(task_id="1", prompt="x", timeout=3.0), runner, shown.append)
