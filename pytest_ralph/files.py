@@ -65,6 +65,16 @@ def read_or_empty(path: Path) -> str:
         return ""
 
 
+def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
+    """Return the path of `name`, or of `name-2`, `name-3` and so on if that is taken."""
+    path = directory / f"{name}{suffix}"
+    number = 1
+    while path.exists():
+        number += 1
+        path = directory / f"{name}-{number}{suffix}"
+    return path
+
+
 def fault_point(name: str) -> None:
     """Mark a point at which the fault tests may cut the run off."""
     if on_fault_point is not None:

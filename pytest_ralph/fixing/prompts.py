@@ -229,7 +229,7 @@ class _TemplateValues:
             return {"evidence": "", "evidence_has_error": False}
         error = self._relative(self._masker.mask(self._verified.error))
         shown = excerpt(self._evidence, error, limit)
-        return {"evidence": inert.prompt(shown), "evidence_has_error": error in shown}
+        return {"evidence": inert.fenced(shown), "evidence_has_error": error in shown}
 
     def _files(self) -> list[str]:
         """Return the files of the original, and those that an executor named as the cause."""
@@ -351,7 +351,7 @@ def shortened_diff(diff: str, limit: int) -> str:
 
 def _quoted_diff(diff: str, limit: int) -> str:
     shown = shortened_diff(diff, limit)
-    return inert.prompt(shown) if shown.strip() else ""
+    return inert.fenced(shown) if shown.strip() else ""
 
 
 def split_diff(diff: str) -> list[str]:

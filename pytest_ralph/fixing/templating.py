@@ -100,7 +100,7 @@ class Templates:
             autoescape=False,
         )
         environment.filters.update(
-            line=inert.one_line, quoted=inert.prompt, markdown=inert.markdown, indented=_indented
+            line=inert.one_line, quoted=inert.fenced, markdown=inert.markdown, indented=_indented
         )
         return environment
 

@@ -44,6 +44,7 @@ from pytest_ralph.healing.document import (
 from pytest_ralph.healing.regressions import is_affected
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -318,9 +319,11 @@ class Guard:
         checks = [change for change in unexpected if self._is_changed_check(change)]
         about_checks = []
         if tests:
-            about_checks.append(f"changed tests: {_listed(_paths(tests))}")
+            about_checks.append(f"changed tests: {listed(_paths(tests), MOST_PATHS)}")
         if checks:
-            about_checks.append(f"changed check configuration: {_listed(_paths(checks))}")
+            about_checks.append(
+                f"changed check configuration: {listed(_paths(checks), MOST_PATHS)}"
+            )
         lines = tuple(f"{task.id} {finding}" for finding in (*about_checks, *findings))
         protected = _paths([*tests, *checks])
         is_bad = bool(protected or edited_fields)
@@ -525,7 +528,7 @@ class Guard:
             return replace(report, findings=(*report.findings, *findings))
         # Their copies stay for `--ralph-undo`.
         self._tree.record(self.owner, tuple(one for one in report.changes if one.path in left))
-        finding = f"could not be undone: {_listed(left)}"
+        finding = f"could not be undone: {listed(left, MOST_PATHS)}"
         return replace(
             report,
             changed=left,
@@ -630,9 +633,3 @@ def _loses_lines(change: Change) -> bool:
 
 def _paths(changes: Iterable[Change]) -> tuple[str, ...]:
     return tuple(change.path for change in changes)
-
-
-def _listed(paths: tuple[str, ...]) -> str:
-    shown = ", ".join(paths[:MOST_PATHS])
-    more = len(paths) - MOST_PATHS
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import FileLock
+from pytest_ralph.files import FileLock, unused_path
 from pytest_ralph.history.record import HistoryError
 
 if TYPE_CHECKING:
@@ -99,21 +99,13 @@ def set_aside(path: Path, timeout: float) -> Path | None:
     with FileLock(path.with_name(f"{path.name}.lock"), timeout):
         if _is_sound(path, timeout):
             return None
-        target = _free_name(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        target = unused_path(path.parent, f"{path.name}.corrupt-{stamp}")
         # The log first: SQLite would replay an old log into a new database.
         for suffix in ("-wal", "-shm", ""):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + suffix).rename(target.with_name(target.name + suffix))
         return target
-
-
-def _free_name(path: Path, stamp: str) -> Path:
-    target = path.with_name(f"{path.name}.corrupt-{stamp}")
-    number = 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
-    return target
 
 
 def _is_sound(path: Path, timeout: float) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from pytest_ralph.report.phrases import joined
+from pytest_ralph.text.listing import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

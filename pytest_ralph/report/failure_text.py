@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import FOR_VERBOSE, duration, listed
+from pytest_ralph.report.phrases import FOR_VERBOSE, duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

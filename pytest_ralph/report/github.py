@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.report.next_steps import next_step
 from pytest_ralph.report.phrases import cost, fix_count, headline, lede, problem
 from pytest_ralph.text.bounded import bounded
-from pytest_ralph.text.inert import annotation, one_line, terminal
+from pytest_ralph.text.inert import annotation, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -133,11 +133,8 @@ def _details(task: TaskResult) -> str:
         return ""
     parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
     parts.append("\n".join(f"- {_prose(line)}" for line in _advice(task)))
-    output = terminal(bounded(failure.output, 10, 40, widest=500))
-    if output:
-        longest_run = max(map(len, re.findall("`+", output)), default=0)
-        fence = "`" * max(3, longest_run + 1)
-        parts.append(f"{fence}text\n{output}\n{fence}")
+    if failure.output:
+        parts.append(fenced(bounded(failure.output, 10, 40, widest=500)))
     parts.append("</details>")
     return "\n\n".join(parts)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ralph.report.next_steps import next_step
-from pytest_ralph.report.phrases import listed
 from pytest_ralph.text.bounded import columns, fitted, wrapped
 from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

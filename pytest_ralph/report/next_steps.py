@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.phrases import joined, listed
+from pytest_ralph.text.listing import joined, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import without_shell
+from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pytest_ralph.report.run_summary import RunSummary
     from pytest_ralph.results import Attempt, TaskResult
@@ -22,28 +23,6 @@ FOR_VERBOSE = (
 )
 # How a fix ended after which the task failed in another way.
 ANOTHER_FAILURE = "another failure followed"
-
-
-def count(number: int, singular: str, plural: str = "") -> str:
-    """Return `1 fix` or `2 fixes`."""
-    if number == 1:
-        return f"1 {singular}"
-    return f"{number:,} {plural or singular + 's'}"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Return `1.1, 1.2 and 1.3`."""
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """Return at most `most` names: `1.1, 1.2 and 7 more`."""
-    text = ", ".join(names[:most])
-    if len(names) > most:
-        text += f" and {len(names) - most} more"
-    return text
 
 
 def cost(parts: Iterable[TaskResult | Attempt]) -> str:

@@ -17,9 +17,10 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import count, duration
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.bounded import columns, fitted
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

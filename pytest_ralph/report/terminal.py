@@ -14,13 +14,13 @@ from pytest_ralph.report.phrases import (
     FOR_VERBOSE,
     cost,
     duration,
-    listed,
     token_count,
 )
 from pytest_ralph.results import NOT_RUN
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line, terminal
+from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -16,6 +16,7 @@ from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.spec.lint import shell_error
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Explanation:
         parts = [(f"{number} explained", {"green": True})]
         colour = "green"
         if errors:
-            parts.append((f"{errors} error{'s' if errors > 1 else ''}", {"red": True}))
+            parts.append((count(errors, "error"), {"red": True}))
             colour = "red"
         reporter.build_summary_stats_line = lambda: (parts, colour)  # type: ignore[method-assign]
 

@@ -12,7 +12,6 @@ from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import HISTORY_NAME, TASKS_NAME
 from pytest_ralph.healing.task_run import task_timeout
-from pytest_ralph.report.phrases import count, listed
 from pytest_ralph.session.discovery import find_specs, look_in_specs, shown_path
 from pytest_ralph.session.items import LONGEST_READING, WARNED
 from pytest_ralph.session.specs import front_matter_layer, ini_layer
@@ -20,6 +19,7 @@ from pytest_ralph.settings import RUN_WIDE, SettingError, read_settings
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.listing import count, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -6,6 +6,8 @@ import posixpath
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.text.listing import joined, listed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -92,13 +94,10 @@ def _file_conflict(file: str, tasks: Sequence[Task]) -> PlanProblem:
         shown.append(f"  … {len(tasks) - _TASKS_SHOWN} more")
 
     ids = [task.id for task in tasks]
-    listed = f"{', '.join(ids[:-1])} and {ids[-1]}"
-    if len(ids) > 4:
-        listed = f"{ids[0]}, {ids[1]} and {len(ids) - 2} more"
-
+    named = joined(ids) if len(ids) <= 4 else listed(ids, 2)
     return PlanProblem(
         kind="file_conflict",
-        message=f"parallel tasks {listed} name the same file: {file}",
+        message=f"parallel tasks {named} name the same file: {file}",
         tasks=tuple(task.name for task in tasks),
         line=tasks[0].line,
         facts=("Parallel tasks modify the same file:", f"  File: {file}", *shown),

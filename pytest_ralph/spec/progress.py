@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.text.listing import count
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:
 
 def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
     """Return the line of the fix history about one task."""
-    count = "1 fix attempted" if len(fix_ids) == 1 else f"{len(fix_ids)} fixes attempted"
-    return f"- Task {task_id}: {count} ({', '.join(fix_ids)}) - Final: {final}"
+    attempted = count(len(fix_ids), "fix attempted", "fixes attempted")
+    return f"- Task {task_id}: {attempted} ({', '.join(fix_ids)}) - Final: {final}"
 
 
 def learnings(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import json
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.files import read_regular
+from pytest_ralph.files import read_regular, unused_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,13 +59,8 @@ def read_state(path: Path) -> dict[str, Any] | None:
 def set_aside(path: Path, now: datetime | None = None) -> Path | None:
     """Rename a state file, valid or not, and return its new path; None if there is no file."""
     stamp = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
-    target = path.with_name(f"{path.name}.{stamp}")
-    number = 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.{stamp}-{number}")
     try:
-        return path.rename(target)
+        return path.rename(unused_path(path.parent, f"{path.name}.{stamp}"))
     except FileNotFoundError:
         return None
 

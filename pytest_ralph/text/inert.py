@@ -131,8 +131,8 @@ _OPENS_BLOCK = regex(
 )
 
 
-def prompt(text: str) -> str:
-    """Return several lines for a prompt, in a fence that nothing inside can close."""
+def fenced(text: str) -> str:
+    """Return several lines for a prompt or Markdown, in a fence that nothing inside can close."""
     # The fence is longer than any run of backticks inside: without a bound on the runs, the fences
     # could take all the room there is.
     clean = _LONG_BACKTICK_RUN.sub("`" * LONGEST_BACKTICK_RUN, terminal(text).strip("\n"))

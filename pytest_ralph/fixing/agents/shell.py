@@ -17,6 +17,7 @@ from pytest_ralph.fixing.agents.outcome import (
 )
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
+from pytest_ralph.text.bounded import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,9 +50,7 @@ class ShellExecutor:
     @property
     def name(self) -> str:
         """The command line, cut to a length that fits into messages."""
-        if len(self.command) <= NAME_LENGTH:
-            return self.command
-        return f"{self.command[: NAME_LENGTH - 1]}…"
+        return fitted(self.command, NAME_LENGTH)
 
     def available(self) -> str | None:
         """Return a message if the command is one unknown word, probably a misspelt preset."""

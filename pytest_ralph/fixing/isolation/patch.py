@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import unused_path
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.fixing.isolation.merge import write_side
 
@@ -50,19 +51,9 @@ def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words:
             _write(sides / "b", prefix + file.path, file.new)
         own_git = git._replace(directory=sides)
         text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
-    patch = _unused_path(patches, name)
+    patch = unused_path(patches, name, ".patch")
     patch.write_text(text, "utf-8", "surrogateescape")
     return os.path.relpath(patch, root)
-
-
-def _unused_path(patches: Path, name: str) -> Path:
-    """Return a path for a patch that leaves an earlier one of the same name alone."""
-    patch = patches / f"{name}.patch"
-    number = 1
-    while patch.exists():
-        number += 1
-        patch = patches / f"{name}-{number}.patch"
-    return patch
 
 
 def _write(top: Path, path: str, side: Side | None) -> None:

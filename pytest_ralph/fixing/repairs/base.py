@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.running.project_files import TOOL_DIRECTORIES
 from pytest_ralph.running.runner import RunError
+from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -85,8 +87,7 @@ class Repair:
         if not changes:
             why = f" ({problem})" if problem else ""
             return RepairResult(False, f"{call} changed nothing{why}")
-        count = "1 file" if len(changes) == 1 else f"{len(changes)} files"
-        return RepairResult(True, f"{call}: {count} changed", changes)
+        return RepairResult(True, f"{call}: {count(len(changes), 'file')} changed", changes)
 
     def _run(self, runner: Runner) -> str:
         """Call the program; return why it failed, or an empty text."""
@@ -145,6 +146,10 @@ class RepairContext:
     def search_path(self) -> str:
         """The PATH of the commands."""
         return self.environ.get("PATH", os.defpath)
+
+    def has_program(self, name: str) -> bool:
+        """Return whether a program is on the PATH of the commands."""
+        return shutil.which(name, path=self.search_path) is not None
 
     def own_file(self, name: str, base: Path | None = None) -> Path | None:
         """Return the file of the project that `name` means, looked up from `base` first."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
@@ -17,10 +16,8 @@ from pytest_ralph.fixing.repairs.indirection import steps
 from pytest_ralph.fixing.repairs.python import Installation, python_install
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-
-    Finder = Callable[[RepairContext, Path, str], Installation | None]
 
 KINDS = frozenset({"dependency_missing", "command_not_found"})
 LONGEST_NAME = 200
@@ -56,19 +53,22 @@ def find(context: RepairContext) -> Repair | None:
     if context.failure.kind not in KINDS or not missing or len(missing) > LONGEST_NAME:
         return None
 
+    # A name may be declared in more than one ecosystem.
+    finders = [python_install, _node_install]
+    if JAVASCRIPT_TOOL.search(context.command):
+        finders.reverse()
     for directory in directories(context):
-        for find_installation in _finders(context.command):
+        for find_installation in finders:
             installation = find_installation(context, directory, missing)
             if installation is None:
                 continue
-            program = installation.argv[0]
-            if shutil.which(program, path=context.search_path) is not None:
+            if context.has_program(installation.argv[0]):
                 return _repair(context, directory, missing, installation)
     return None
 
 
 def _composer_install(context: RepairContext) -> Repair | None:
-    if shutil.which("composer", path=context.search_path) is None:
+    if not context.has_program("composer"):
         return None
     for directory in directories(context):
         if (directory / "composer.json").is_file():
@@ -115,13 +115,6 @@ def directories(context: RepairContext) -> Iterator[Path]:
             if directory not in seen:
                 seen.add(directory)
                 yield directory
-
-
-def _finders(command: str) -> list[Finder]:
-    """Return the ecosystems to ask, in order: a name may be declared in more than one."""
-    if JAVASCRIPT_TOOL.search(command):
-        return [_node_install, python_install]
-    return [python_install, _node_install]
 
 
 # Lock file → the command that installs by it without changing it.

@@ -80,7 +80,9 @@ NODE_COMMANDS = _table(
 def python_distributions(missing: str) -> set[str]:
     """Return the distributions that may provide a module, a command or a distribution."""
     parts = missing.split(".")
-    names = {normalized(prefix) for prefix in _prefixes(parts)}
+    # `a`, `a-b` and `a-b-c` for `a.b.c`.
+    prefixes = ["-".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    names = {normalized(prefix) for prefix in prefixes}
     names.update(normalized(name) for name in distributions_of(parts[0]))
     names.update(PYTHON_COMMANDS.get(normalized(missing), ()))
     return names
@@ -94,8 +96,3 @@ def node_packages(missing: str) -> set[str]:
     if match is None:
         return set()
     return {match[1], *NODE_COMMANDS.get(missing, ())}
-
-
-def _prefixes(parts: list[str]) -> list[str]:
-    """Return `a`, `a-b`, `a-b-c` for the parts `a`, `b`, `c`."""
-    return ["-".join(parts[:count]) for count in range(1, len(parts) + 1)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from typing import NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
@@ -75,7 +74,7 @@ def find_lock(context: RepairContext) -> Repair | None:
     for lock in LOCK_FILES:
         if not re.search(lock.is_stale, context.failure.raw_output):
             continue
-        if shutil.which(lock.argv[0], path=context.search_path) is None:
+        if not context.has_program(lock.argv[0]):
             continue
         for directory in directories(context):
             file = own_file(context.root, directory / lock.name)
@@ -108,7 +107,7 @@ def find_playwright(context: RepairContext) -> Repair | None:
             argv = ("npx", "--no-install", "playwright", "install")
             directory = place
             break
-    if shutil.which(argv[0], path=context.search_path) is None:
+    if not context.has_program(argv[0]):
         return None
     return Repair(
         name="playwright",

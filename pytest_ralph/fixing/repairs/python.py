@@ -180,7 +180,7 @@ def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
     environment = _environment(python)
     if environment is None or any(environment.glob("lib/python*/site-packages/pip")):
         return (str(python), "-m", "pip", "install", *PIP_OPTIONS)
-    if shutil.which("uv", path=context.search_path):
+    if context.has_program("uv"):
         return ("uv", "pip", "install", "--python", str(python))
     return None
 

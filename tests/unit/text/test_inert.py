@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pytest_ralph.text.inert import (
+    fenced,
     markdown,
     one_line,
-    prompt,
     prompt_line,
     terminal,
     without_escapes,
@@ -35,7 +35,7 @@ LARGE = [
     "*_" * 500_000,
 ]
 Sink = Callable[[str], str]
-SINKS: list[Sink] = [terminal, one_line, markdown, prompt, prompt_line]
+SINKS: list[Sink] = [terminal, one_line, markdown, fenced, prompt_line]
 
 # What attackers and broken tools are made of, in any order.
 MARKS = (
@@ -192,7 +192,7 @@ def test_in_xml_it_is_text_and_comes_back() -> None:
 
 def test_in_a_prompt_it_is_one_quotation() -> None:
     for text in SAMPLES:
-        tokens = MARKDOWN.parse(f"# Prompt\n\n{prompt(text)}\n\nThe end.\n")
+        tokens = MARKDOWN.parse(f"# Prompt\n\n{fenced(text)}\n\nThe end.\n")
         types = [token.type for token in tokens if token.nesting >= 0 and token.type != "inline"]
         assert types == ["heading_open", "fence", "paragraph_open"], text
         fence = next(token for token in tokens if token.type == "fence")
