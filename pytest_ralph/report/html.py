@@ -24,7 +24,7 @@ from pytest_ralph.report.phrases import (
     cost,
     duration,
     headline,
-    lede,
+    subheadline,
     token_count,
 )
 from pytest_ralph.results import OUTCOMES
@@ -78,7 +78,7 @@ def render(run: RunSummary) -> str:
         run=run,
         policy=policy(css, script),
         headline=headline(run),
-        lede=lede(run),
+        subheadline=subheadline(run),
         stats=stats(run),
         shares=charts.meter(run.counts),
         outcomes=OUTCOMES,

@@ -75,7 +75,7 @@ def headline(run: RunSummary) -> str:
     return "The task passes" if passed == 1 else f"All {passed:,} tasks pass"
 
 
-def lede(run: RunSummary) -> str:
+def subheadline(run: RunSummary) -> str:
     """Return the sentence below the headline."""
     passed = sum(task.passed for task in run.tasks)
     text = f"{passed:,} of {count(len(run.tasks), 'task passes', 'tasks pass')}"

@@ -100,14 +100,14 @@ class RunContext(NamedTuple):
     on_output: Callable[[str], None] | None = None
 
 
-def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResult:
+def run_checks(verify: Verify, runner: Runner, context: RunContext) -> VerifyResult:
     """Run the commands in order up to the first failure, or with mode `any` the first success."""
     started = time.time()
     clock = time.monotonic()
     checked: list[CheckResult] = []
     decisive = verify.mode == "any"
     for check in verify.checks:
-        result = _require_tests(run_check(check, runner, around), verify)
+        result = _require_tests(run_check(check, runner, context), verify)
         checked.append(result)
         if result.passed == decisive or result.ended.interrupted:
             break
@@ -117,10 +117,10 @@ def run_checks(verify: Verify, runner: Runner, around: RunContext) -> VerifyResu
         passed=bool(checked) and checked[-1].passed,
         started=started,
         duration=time.monotonic() - clock,
-        timeout=around.timeout,
+        timeout=context.timeout,
         mode=verify.mode,
         commands=len(verify.checks),
-        root=around.root,
+        root=context.root,
     )
 
 
@@ -141,23 +141,23 @@ def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
     return result._replace(unmet=(Unmet("a test to run", defect.message),), defect=defect)
 
 
-def run_check(check: Check, runner: Runner, around: RunContext) -> CheckResult:
+def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
     if "$?" in check.command and check.reads_output:
         check = _with_status_on_last_line(check)
-    directory = around.root / check.directory if check.directory else around.root
+    directory = context.root / check.directory if check.directory else context.root
     printed = _raw_outputs(check)
     record = StageRecord(check.command, runner)
     try:
         ended = runner.run(
             check.command,
-            timeout=around.timeout,
-            env={**(around.env or {}), **record.env},
+            timeout=context.timeout,
+            env={**(context.env or {}), **record.env},
             split=check.reads_output,
             cwd=directory,
-            keep=around.keep,
-            label=around.label,
-            on_output=around.on_output,
+            keep=context.keep,
+            label=context.label,
+            on_output=context.on_output,
             printed=printed,
         )
     finally:

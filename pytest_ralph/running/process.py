@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CHUNK = 64 * 1024
 BIG_PIPE = 1024 * 1024
-BEAT = 0.5
+HEARTBEAT = 0.5
 # Seconds to wait for output that is still on its way after the end, as with `exec > >(tee log)`.
 LINGER = 0.1
 # Seconds: poll() cannot wait for longer than 24 days, and a time limit may be of any size.
@@ -74,10 +74,10 @@ class Process:
             self._child.wait()
             raise
 
-    def follow(self, deadline: float | None, beat: Callable[[], bool] | None = None) -> bool:
+    def follow(self, deadline: float | None, heartbeat: Callable[[], bool] | None = None) -> bool:
         """Read the output until the command ends.
 
-        Return False if the deadline comes first, or if `beat`, which is called about twice a
+        Return False if the deadline comes first, or if `heartbeat`, which is called about twice a
         second, returns False.
         """
         while not self._ended:
@@ -85,10 +85,10 @@ class Process:
             if deadline is not None and now >= deadline:
                 return False
             wait = deadline - now if deadline is not None else None
-            if beat is not None:
-                if not beat():
+            if heartbeat is not None:
+                if not heartbeat():
                     return False
-                wait = BEAT if wait is None else min(BEAT, wait)
+                wait = HEARTBEAT if wait is None else min(HEARTBEAT, wait)
             self._take(wait)
         return True
 

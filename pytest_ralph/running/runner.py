@@ -28,7 +28,7 @@ from pytest_ralph.running.environment import (
     speaks_of_junit,
     with_junit,
 )
-from pytest_ralph.running.process import BEAT, LINGER, Process
+from pytest_ralph.running.process import HEARTBEAT, LINGER, Process
 from pytest_ralph.running.spawn import direct_argv, find_shell, shell_argv
 from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, decode, mask_file
 from pytest_ralph.running.strays import (
@@ -237,13 +237,13 @@ class Runner:
         plan = self._plan(command, argv, cwd, env, label, split, printed)
         if self._stopped:
             return plan.ended(None, 0.0, interrupted=True)
-        beat = None
+        heartbeat = None
         if on_output or watch:
             # Without a listener nothing interrupts the wait for the command.
-            beat = _Beat(plan.writers, on_output, watch)
+            heartbeat = _Heartbeat(plan.writers, on_output, watch)
         started = time.monotonic()
         process = self._start(plan, stdin)
-        in_time = self._follow(process, plan, timeout, beat)
+        in_time = self._follow(process, plan, timeout, heartbeat)
         if keep and in_time and not self._stopped:
             self._keep(_Kept(label, plan, process))
             return plan.ended(process.peek(), time.monotonic() - started, junit=self._written(plan))
@@ -251,7 +251,7 @@ class Runner:
         thorough = not in_time or self._stopped or time.monotonic() - started > LONG
         code = self._finish(process, plan, thorough=thorough)
         duration = time.monotonic() - started
-        idle = beat is not None and beat.idle
+        idle = heartbeat is not None and heartbeat.idle
         return plan.ended(
             code,
             duration,
@@ -406,12 +406,12 @@ class Runner:
         return [shell, str(script)]
 
     def _follow(
-        self, process: Process, plan: _Plan, timeout: float | None, beat: _Beat | None
+        self, process: Process, plan: _Plan, timeout: float | None, heartbeat: _Heartbeat | None
     ) -> bool:
         """Read the output until the command ends. Return False if it had to be ended."""
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            in_time = process.follow(deadline, beat)
+            in_time = process.follow(deadline, heartbeat)
             if in_time:
                 process.drain(LINGER)
             else:
@@ -462,7 +462,7 @@ class Runner:
             self._kept.append(kept)
 
 
-class _Beat:
+class _Heartbeat:
     """Called while a command runs: passes on its last line, and asks `watch` whether to go on."""
 
     def __init__(
@@ -483,14 +483,14 @@ class _Beat:
         """Return whether the command may go on."""
         now = time.monotonic()
         printed = sum(writer.size for writer in self._writers)
-        is_due = printed != self._shown and now - self._shown_at >= BEAT
+        is_due = printed != self._shown and now - self._shown_at >= HEARTBEAT
         if self._show is not None and is_due:
             self._shown = printed
             self._shown_at = now
             latest = max(self._writers, key=lambda writer: writer.touched)
             self._show(latest.last_line())
 
-        if self._watch is not None and now - self._watched_at >= BEAT:
+        if self._watch is not None and now - self._watched_at >= HEARTBEAT:
             self._watched_at = now
             for writer in self._writers:
                 writer.flush()

@@ -18,7 +18,7 @@ from pytest_ralph.session.discovery import (
     look_in_specs,
     with_known_paths,
 )
-from pytest_ralph.session.items import SpecFile, TaskItem
+from pytest_ralph.session.items import SpecFile, TaskItem, task_items
 from pytest_ralph.session.specs import similar_ini_key
 from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.state import State
@@ -288,7 +288,7 @@ class SpecCollection:
             session.config.option.continue_on_collection_errors = True
         if session.config.option.collectonly:
             return
-        items = [item for item in session.items if isinstance(item, TaskItem)]
+        items = task_items(session)
         if not self.run.worker:
             specs = {item.path: item.parent.spec for item in items}
             self.run.preflight.check(specs.values())

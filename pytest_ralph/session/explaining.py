@@ -11,7 +11,7 @@ from pytest_ralph.fixing.prompts import PromptContext
 from pytest_ralph.healing.services import settings_of_task
 from pytest_ralph.healing.spec_run import unverifiable
 from pytest_ralph.running.expectations import in_words
-from pytest_ralph.session.items import TaskItem
+from pytest_ralph.session.items import task_items
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.spec.lint import shell_error
@@ -21,6 +21,7 @@ from pytest_ralph.text.listing import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pytest_ralph.session.items import TaskItem
     from pytest_ralph.session.run import Run
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.task import Task
@@ -43,7 +44,7 @@ class Explanation:
         reporter = terminal_reporter(session.config)
         if reporter is None:
             return True
-        tasks = [item for item in session.items if isinstance(item, TaskItem)]
+        tasks = task_items(session)
         self._count_in_last_line(reporter, len(tasks))
         for item in tasks:
             reporter.write_line("")

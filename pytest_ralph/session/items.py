@@ -235,6 +235,11 @@ class TaskItem(pytest.Item):
         return self.path, self.task.line - 1, heading
 
 
+def task_items(session: pytest.Session) -> list[TaskItem]:
+    """Return the tasks among the collected items."""
+    return [item for item in session.items if isinstance(item, TaskItem)]
+
+
 def _applies(mark: pytest.Mark) -> bool:
     """Whether an `xfail` mark has no condition, or one that holds."""
     conditions = [*mark.args, *filter(None, [mark.kwargs.get("condition")])]

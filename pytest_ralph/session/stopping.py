@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.session.items import TaskItem
+from pytest_ralph.session.items import task_items
 from pytest_ralph.spec.task import is_e2e_cleanup
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
+    from pytest_ralph.session.items import TaskItem
     from pytest_ralph.session.run import Run
 
 SIGNAL_NAMES = ("SIGTERM", "SIGHUP")
@@ -77,7 +78,7 @@ class E2ECleanup:
                 self._clean_up(session)
 
     def _clean_up(self, session: pytest.Session) -> None:
-        items = [item for item in session.items if isinstance(item, TaskItem)]
+        items = task_items(session)
         started_specs = {item.parent for item in items if item.result is not None}
         for item in items:
             if item.parent not in started_specs or item.result is not None:

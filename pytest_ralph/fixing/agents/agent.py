@@ -97,14 +97,15 @@ class Agent:
     @property
     def command(self) -> str:
         """What was configured: the preset with its model and arguments."""
-        return shlex.join([self.name, *self.model, *self.options.args])
+        return shlex.join([self.name, *self.project_arguments])
 
     @property
-    def model(self) -> Sequence[str]:
-        """The arguments that select the model, if the project names one."""
-        if not self.options.model or self.options.sets(self.model_flag):
-            return ()
-        return (self.model_flag, self.options.model)
+    def project_arguments(self) -> Sequence[str]:
+        """What the project adds to the command line: the model that it names, and arguments."""
+        options = self.options
+        if not options.model or options.sets(self.model_flag):
+            return options.args
+        return (self.model_flag, options.model, *options.args)
 
     def available(self) -> str | None:
         """Return why the program cannot be used here, or None if it can."""

@@ -78,7 +78,7 @@ class Aider(Agent):
         read_only = tests if len(tests) < len(launch.job.files) else []
         if launch.job.files:
             words += self.options.default("--map-tokens", "0")
-        words += [*self.model, *self.options.args]
+        words += self.project_arguments
         for path in launch.job.files:
             words += ["--read" if path in read_only else "--file", path]
         if launch.job.spec_path:

@@ -21,4 +21,4 @@ class Amp(Agent):
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         thread = ("threads", "continue", launch.resume) if launch.resume else ()
-        return [*thread, *self.model, *self.options.args, "--execute", "--stream-json"]
+        return [*thread, *self.project_arguments, "--execute", "--stream-json"]

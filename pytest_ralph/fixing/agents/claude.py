@@ -44,7 +44,7 @@ class Claude(Agent):
             words += self._permissions(allowed_commands(launch.job))
         # The project's arguments come last: nothing may follow a variadic option like
         # `--allowedTools`.
-        return [*words, *self.model, *self.options.args]
+        return [*words, *self.project_arguments]
 
     def _permissions(self, commands: Sequence[str]) -> list[str]:
         """Return the arguments that let Claude run `commands`, and no other commands."""

@@ -32,7 +32,7 @@ class Codex(Agent):
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["exec", "--json", "--skip-git-repo-check"]
         words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
-        words += [*self.model, *self.options.args]
+        words += self.project_arguments
         if launch.resume:
             words += ["resume", launch.resume]
         return [*words, "-"]

@@ -28,7 +28,7 @@ class CursorAgent(Agent):
             words += ["--resume", launch.resume]
         # Cursor takes its prompt as an argument. Prompts are bounded far below the length that an
         # argument may have.
-        return [*words, *self.model, *self.options.args, launch.job.prompt]
+        return [*words, *self.project_arguments, launch.job.prompt]
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         if event.get("type") != "tool_call":

@@ -37,7 +37,7 @@ class Gemini(Agent):
             words += ["--resume", launch.resume]
         if launch.job.verify and not self.options.sets(*PERMISSION_OPTIONS):
             words += ["--policy", str(launch.write_file(POLICY_SUFFIX, _policy(launch.job)))]
-        return [*words, *self.model, *self.options.args]
+        return [*words, *self.project_arguments]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
         # Without a terminal Gemini cannot ask whether to trust the directory. Whoever runs the

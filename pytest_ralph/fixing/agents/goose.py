@@ -36,7 +36,7 @@ class Goose(Agent):
         if launch.resume:
             words.append("--resume")
         words += ["--name", f"ralph-{Path(launch.session).name}"]
-        return [*words, *self.model, *self.options.args]
+        return [*words, *self.project_arguments]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
         return {"GOOSE_MODE": "auto"}

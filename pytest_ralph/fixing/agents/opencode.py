@@ -38,7 +38,7 @@ class OpenCode(Agent):
         words += self.options.default("--log-level", "ERROR")
         if launch.resume:
             words += ["--session", launch.resume]
-        return [*words, *self.model, *self.options.args]
+        return [*words, *self.project_arguments]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:
         if not launch.job.verify or "OPENCODE_PERMISSION" in os.environ:

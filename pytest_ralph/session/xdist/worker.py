@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_ralph.session.items import TaskItem
+from pytest_ralph.session.items import task_items
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -103,7 +103,7 @@ class Worker:
         """
         grouped = []
         if session.config.option.loadgroup:
-            grouped = [item for item in session.items if isinstance(item, TaskItem)]
+            grouped = task_items(session)
         for item in grouped:
             if "@" not in item.nodeid.partition("::")[2]:
                 item.group_suffix = _group_suffix(item)

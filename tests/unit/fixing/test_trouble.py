@@ -328,8 +328,7 @@ def test_arguments_may_follow_a_preset(command: str, preset: bool, model: list[s
     assert isinstance(executor, Agent) == preset
     if model:
         assert isinstance(executor, Agent)
-        assert list(executor.options.args) == model
-        assert executor.model == ()
+        assert list(executor.project_arguments) == model
 
 
 class TestIdleWatch:
