@@ -40,25 +40,18 @@ class Templates:
         """Render the template for `kind`, or the general one; return None if there is neither."""
         from jinja2 import TemplateError, TemplatesNotFound
 
+        names = [f"{name}{SUFFIX}"]
+        if KIND.fullmatch(kind):
+            names.insert(0, f"{name}.{kind}{SUFFIX}")
         try:
             # The threads of a [P] group need a template at once: one of them compiles it for all.
             with self._lock:
-                template = self._environment.select_template(_file_names(name, kind))
+                template = self._environment.select_template(names)
                 return template.render(**values)
         except TemplatesNotFound:
             return None
         except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise TemplatesError(self._with_location(error)) from error
-
-    def source(self, name: str, kind: str = "") -> str | None:
-        """Return the text of the project's template for `kind`, or of its general one, or None."""
-        if self.project is None:
-            return None
-        for file_name in _file_names(name, kind):
-            file = self.project / file_name
-            if file.is_file():
-                return file.read_text(encoding="utf-8")
-        return None
 
     def check(self, kinds: Container[str]) -> tuple[str, ...]:
         """Return warnings about unused templates. Raise TemplatesError for broken ones."""
@@ -120,13 +113,6 @@ class Templates:
         file = getattr(error, "filename", None) or file
         line = getattr(error, "lineno", None) or line
         return f"{file}:{line}: {inert.one_line(str(error))}"
-
-
-def _file_names(name: str, kind: str) -> list[str]:
-    general = f"{name}{SUFFIX}"
-    if KIND.fullmatch(kind):
-        return [f"{name}.{kind}{SUFFIX}", general]
-    return [general]
 
 
 def _indented(text: str, by: int = 2) -> str:

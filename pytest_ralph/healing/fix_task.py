@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import NO_ERROR, NO_FIX
 from pytest_ralph.failure.wording import place_of, shorten, title, tool_hint
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.templating import Templates
     from pytest_ralph.spec.task import Task
 
 NO_PREVIOUS_FIX = "No previous fix attempted"
@@ -84,11 +85,21 @@ def make_fix_task(
     *,
     spec_name: str = "",
     directory: str = ".",
-    template: str | None = None,
+    templates: Templates | None = None,
 ) -> str:
-    """The block to insert for one failure; `template` is Jinja2 text over the fields of Derived."""
+    """The block to insert for one failure, by the template of the project if it has one."""
     fields = derive(task, failure, fix_id, spec_name=spec_name, directory=directory)
-    return _fix_task(fields) if template is None else _from_template(template, fields)
+    if templates is None or templates.project is None:
+        return _fix_task(fields)
+    values = {name: value.removeprefix(" ") for name, value in vars(fields).items()}
+    block = templates.render("fixtask", failure.kind, **values)
+    if block is None:
+        return _fix_task(fields)
+    block = block.strip("\n")
+    if not is_fix_task(block, fix_id, task.id):
+        start = f"- [ ] {fix_id} [FIX {task.id}]"
+        raise FixTaskError(f"fix task template: must start with `{start}`")
+    return block
 
 
 def with_files(task: Task, names: Sequence[str]) -> Task:
@@ -228,34 +239,10 @@ def _fix_task(fields: Derived) -> str:
     return "\n".join(lines)
 
 
-def _from_template(template: str, fields: Derived) -> str:
-    from jinja2 import StrictUndefined, TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    try:
-        block = environment.from_string(template).render(_plain(fields)).strip("\n")
-    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise FixTaskError(
-            f"fix task template: {one_line(str(error)) or type(error).__name__}"
-        ) from error
-    if not is_fix_task(block, fields.id, fields.task):
-        raise FixTaskError(
-            f"fix task template: must start with `- [ ] {fields.id} [FIX {fields.task}]`"
-        )
-    return block
-
-
 def is_fix_task(block: str, fix_id: str, task_id: str) -> bool:
     """Whether a block from a template or a hook starts with the right id and marker."""
     opening = _OPENING.match(block)
     return opening is not None and opening.groups() == (fix_id, task_id)
-
-
-def _plain(fields: Derived) -> dict[str, Any]:
-    return {name: value.removeprefix(" ") for name, value in vars(fields).items()}
 
 
 def _field(text: str) -> str:

@@ -464,7 +464,7 @@ class Fixer:
                 fix_id,
                 spec_name=spec.name,
                 directory=os.path.relpath(spec.directory, self.services.root),
-                template=self.services.prompts.templates.source("fixtask", failure.kind),
+                templates=self.services.prompts.templates,
             )
         if not is_fix_task(block, fix_id, target.id):
             start = f"- [ ] {fix_id} [FIX {target.id}]"

@@ -78,7 +78,7 @@ def test_a_template_for_an_unknown_kind_is_a_note(one_task: Project, templates: 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("fixtask", "{{ nothing_such }}", "fix task template: 'nothing_such' is undefined"),
+        ("fixtask", "{{ nothing_such }}", "*fixtask.md.j2:1: 'nothing_such' is undefined"),
         ("fixtask", "Fix it!", "fix task template: must start with `- [[] ] 1.3.1 [[]FIX 1.3]`"),
         ("fix", "{{ task.nothing_such }}", "*fix.md.j2:1: *has no attribute 'nothing_such'"),
     ],

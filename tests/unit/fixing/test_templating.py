@@ -37,17 +37,11 @@ def test_the_template_of_the_kind_comes_first(
     assert Templates(directory).render(name, kind, id="1.1") == expected
 
 
-def test_the_source_is_given_as_it_is_written(directory: Path) -> None:
-    assert Templates(directory).source("fixtask", "lint_error") == "- [ ] {{ id }} lint\n"
-    assert Templates(directory).source("fixtask", "test_failure") is None
-    assert Templates().source("fix") is None
-
-
 def test_a_kind_is_a_name_and_no_path(directory: Path) -> None:
     (directory / "note.x").mkdir()
     (directory / "note.x" / "y.md.j2").write_text("elsewhere")
 
-    assert Templates(directory).source("note", "x/y") == "note of {{ id }}\n"
+    assert Templates(directory).render("note", "x/y", id="1.1") == "note of 1.1\n"
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from textwrap import dedent
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.failure.failure import NO_FIX, Failure
+from pytest_ralph.fixing.errors import TemplatesError
+from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.errors import FixTaskError
 from pytest_ralph.healing.fix_task import error_type, make_fix_task, make_split_tasks, scope, steps
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.edit import insertion, next_fix_id
 from pytest_ralph.spec.fix_tree import FixTree
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ORIGINAL = """\
 - [ ] 1.3 Add failure parser
@@ -266,7 +272,12 @@ def test_no_error_text_can_add_a_task_or_a_field(error: str, attempted: str) -> 
 # Templates of a project
 
 
-def test_a_projects_template_takes_the_place_of_the_format() -> None:
+def project_templates(directory: Path, text: str) -> Templates:
+    (directory / "fixtask.md.j2").write_text(text)
+    return Templates(directory)
+
+
+def test_a_projects_template_takes_the_place_of_the_format(tmp_path: Path) -> None:
     template = dedent("""\
         - [ ] {{ id }} [FIX {{ task }}] Repair: {{ summary }}
           - **Do**: {{ error }} ({{ kind }})
@@ -276,7 +287,8 @@ def test_a_projects_template_takes_the_place_of_the_format() -> None:
           - **Verify**: {{ verify }}
         """)
     failure = replace(FAILURE, kind="lint_error", guidance="Run the linter")
-    assert make_fix_task(TASK, failure, "1.3.1", template=template) == dedent("""\
+    templates = project_templates(tmp_path, template)
+    assert make_fix_task(TASK, failure, "1.3.1", templates=templates) == dedent("""\
         - [ ] 1.3.1 [FIX 1.3] Repair: File not found: src/parser.ts
           - **Do**: File not found: src/parser.ts (lint_error)
             1. Run the linter
@@ -294,9 +306,12 @@ def test_a_projects_template_takes_the_place_of_the_format() -> None:
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
     ],
 )
-def test_a_template_that_makes_no_fix_task_is_refused(template: str, reason: str) -> None:
-    with pytest.raises(FixTaskError) as error:
-        make_fix_task(TASK, FAILURE, "1.3.1", template=template)
+def test_a_template_that_makes_no_fix_task_is_refused(
+    tmp_path: Path, template: str, reason: str
+) -> None:
+    templates = project_templates(tmp_path, template)
+    with pytest.raises((FixTaskError, TemplatesError)) as error:
+        make_fix_task(TASK, FAILURE, "1.3.1", templates=templates)
     assert reason in str(error.value)
     assert "\n" not in str(error.value)
 
