@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import headline
+from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.report.failure_text import LONGEST_LINE
 from pytest_ralph.text.bounded import bounded
@@ -174,21 +176,14 @@ class Interactive:
 
     def _diff(self) -> str:
         """Return what git says has changed in the working tree."""
-        command = ["git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "HEAD"]
+        git = GitCommand.at(self._root)
         try:
-            ended = subprocess.run(
-                command,
-                cwd=self._root,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-        except OSError as error:
-            return f"git cannot be run ({error.strerror}).\n"
-        if ended.returncode != 0:
-            return f"{terminal(ended.stderr).strip()}\n"
-        return terminal(ended.stdout) or "Nothing has changed since the last commit.\n"
+            result = git.run("diff", "--no-color", "--no-ext-diff", "HEAD")
+        except GitError as error:
+            return f"{error}\n"
+        if result.status != 0:
+            return f"{terminal(result.stderr).strip()}\n"
+        return terminal(result.stdout) or "Nothing has changed since the last commit.\n"
 
     def _choose(self, question: str, choices: dict[str, str]) -> str:
         """Ask until the answer is a choice or Enter (empty); at end of input, the last choice.
