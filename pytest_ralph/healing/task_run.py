@@ -14,7 +14,6 @@ Fixer: fix task in tasks.md ──▶ repair or executor ── done ──▶ v
 from __future__ import annotations
 
 import os
-import re
 import time
 from dataclasses import replace
 from functools import cached_property
@@ -29,9 +28,9 @@ from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
+from pytest_ralph.spec.durations import DURATION, seconds
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,20 +48,13 @@ if TYPE_CHECKING:
 # The package itself retries less often; this stops a plugin that always asks for a retry.
 MAX_RETRIES = 10
 
-_DURATION = regex(r"(\d+(?:\.\d+)?)\s*(ms|s|sec\w*|m|min\w*|h|hours?)?", re.IGNORECASE)
-_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
 
 def task_timeout(task: Task, default: float) -> float:
     """The task's own `**Timeout**:` in seconds (`90`, `90s`, `2 min`), or else the default."""
-    text = task.fields.get("Timeout", "").strip(" `")
-    match = _DURATION.match(text) if text else None
-    if match is None:
+    duration = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    if duration is None:
         return default
-    unit = (match[2] or "").lower()
-    if unit != "ms":
-        unit = unit[:1]
-    return float(match[1]) * _SECONDS[unit] or default
+    return seconds(duration) or default
 
 
 class TaskRun:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
+from pytest_ralph.spec.durations import DURATION, seconds
 from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.formats.tables import find_table_rows
 from pytest_ralph.spec.order import plan
@@ -38,9 +39,6 @@ _PLAN_CODES = {
     "file_conflict": "shared-file",
 }
 _DURATION_OPTIONS = frozenset(["--duration", "--soak", "--runtime", "--run-time", "--test-time"])
-_DURATION = regex(
-    r"(?P<number>\d+(?:\.\d+)?)[ ]?(?P<unit>ms|s|sec\w*|m|min\w*|h|hours?|d)?\b", re.IGNORECASE
-)
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _CHECKBOX = re.compile(r"[-*+][ \t]+\[[ xX]\][ \t]+\S")
 # Only quotes, brackets, operators and keywords can be written wrongly.
@@ -211,9 +209,9 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
 
 def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
     starts_service = is_e2e_startup(task)
-    limit = _DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    limit = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
     if limit is None:
-        limit = _DURATION.match(f"{timeout:.0f} s")
+        limit = DURATION.match(f"{timeout:.0f} s")
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):
@@ -225,11 +223,11 @@ def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Li
         if limit is None:
             continue
         stages = Command.parse(check.command).stages
-        if _seconds(limit) < sum(map(_sleep_time, stages)):
+        if seconds(limit) < sum(map(_sleep_time, stages)):
             message = f"{task.id}: the time limit {limit[0]} is shorter than the sleep in the check"
             yield LintFinding(line, "short-timeout", message, "error")
         for allowed in filter(None, map(_allowed_time, stages)):
-            if _seconds(limit) < _seconds(allowed):
+            if seconds(limit) < seconds(allowed):
                 message = (
                     f"{task.id}: the time limit {limit[0]} is shorter than the limit"
                     f" of {allowed[0]} in the check itself"
@@ -241,31 +239,24 @@ def _sleep_time(stage: Stage) -> float:
     """Return for how many seconds a stage sleeps."""
     if stage.program != "sleep" or not stage.arguments:
         return 0.0
-    time = _DURATION.fullmatch(stage.arguments[0])
-    return _seconds(time) if time else 0.0
+    time = DURATION.fullmatch(stage.arguments[0])
+    return seconds(time) if time else 0.0
 
 
 def _allowed_time(stage: Stage) -> re.Match[str] | None:
     """Return the time that a stage allows itself: `timeout 600 ./soak.sh`, `--duration 10m`."""
     for word, following in pairwise(stage.written):
         if word in _DURATION_OPTIONS:
-            return _DURATION.fullmatch(following)
+            return DURATION.fullmatch(following)
     for word in stage.written:
         option, equals, value = word.partition("=")
         if equals and option in _DURATION_OPTIONS:
-            return _DURATION.fullmatch(value)
+            return DURATION.fullmatch(value)
     if "timeout" in stage.launchers:
-        times = [_DURATION.fullmatch(word) for word in stage.written]
+        times = [DURATION.fullmatch(word) for word in stage.written]
         # The last one before the program; `-k 5` may stand before it.
         return next(filter(None, reversed(times[: len(times) - len(stage.words)])), None)
     return None
-
-
-def _seconds(duration: re.Match[str]) -> float:
-    unit = (duration["unit"] or "s").lower()
-    if unit == "ms":
-        return float(duration["number"]) / 1000
-    return float(duration["number"]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit[0]]
 
 
 def _line_of_field(task: Task, lines: list[str], name: str) -> int:
