@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.distributions import distributions_of
+from pytest_ralph.shell.statuses import NOT_EXECUTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.kinds import KindRow, Kinds
 
 DEFAULT_TIMEOUT = 300
-NOT_EXECUTABLE = 126
 SCRIPT_SUFFIXES = (".sh", ".py", ".bash")
 # Linters that can repair what they find: what to add to their command line.
 FIX_OPTIONS = {

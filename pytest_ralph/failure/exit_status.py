@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 NOTHING_COLLECTED = 5
 TIMED_OUT = 124
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
 ABORTED = 134
 KILLED = 137
 TERMINATED = 143

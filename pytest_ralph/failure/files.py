@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.exit_status import NOT_FOUND
 from pytest_ralph.failure.project import FOREIGN
+from pytest_ralph.shell.statuses import NOT_FOUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

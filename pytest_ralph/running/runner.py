@@ -52,7 +52,7 @@ PARSING = 10.0
 # PIDs may have wrapped during a longer command, and a thorough search costs little beside it.
 LONG = 10.0
 # Why a file cannot be executed: it is not there, or not permitted, or a script without `#!`.
-NOT_EXECUTABLE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENOEXEC})
+EXEC_ERRORS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENOEXEC})
 # Linux limits one argument to 128 KiB.
 LONGEST_ARGUMENT = 128 * 1024 - 1
 # Characters that the name of a log file must not have.
@@ -390,7 +390,7 @@ class Runner:
                 return _process(words, plan, stdin)
             except OSError as error:
                 # If it cannot be executed, let the shell explain or interpret it.
-                if error.errno not in NOT_EXECUTABLE:
+                if error.errno not in EXEC_ERRORS:
                     raise
         return _process(self._shell_argv(plan), plan, stdin)
 

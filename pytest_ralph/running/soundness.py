@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.command import SHELLS, Command
+from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 from pytest_ralph.text.inert import terminal
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ Reason = Literal[
     "no test",
 ]
 
-NOT_EXECUTABLE = 126
-NOT_FOUND = 127
 # What a shell reports for a command that died of SIGINT, SIGQUIT, SIGILL, ... SIGTERM. SIGPIPE
 # (141) is missing: it ends `yes | head -1` as it should.
 FATAL_STATUSES = frozenset({130, 131, 132, 133, 134, 135, 136, 137, 139, 143})
@@ -57,7 +56,6 @@ _BROKEN_SCRIPT = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-_SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _SOURCING = frozenset({".", "source"})
 # The beginning of what a runtime prints about an exception that ended the program.
 _EXCEPTION = re.compile(
@@ -236,17 +234,17 @@ def _hides_failure(command: Command, stages: Stages) -> bool:
 
 def _only_parses(stage: Stage) -> bool:
     """`bash -n script.sh` finds syntax errors without running anything."""
-    return stage.program in _SHELLS and "-n" in stage.arguments
+    return stage.program in SHELLS and "-n" in stage.arguments
 
 
 def _is_run(name: str, command: Command) -> bool:
     """Whether a script is run by the command line itself."""
-    if name.rpartition("/")[2] in _SHELLS:
+    if name.rpartition("/")[2] in SHELLS:
         return True
     for stage in command.stages:
         if stage.executable == name:
             return True
-        is_shell = stage.program in _SHELLS or stage.program in _SOURCING
+        is_shell = stage.program in SHELLS or stage.program in _SOURCING
         if is_shell and name in stage.arguments:
             return True
     return False

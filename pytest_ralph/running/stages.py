@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.shell.statuses import NOT_EXECUTABLE
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 RECORDER = Path(__file__).with_name("stages.bash")
 # A pipe, a negation or a substitution: the exit status is not that of every program.
 HIDES_STATUS = regex(r"(?<!\|)\|(?!\|)|(?:^|\s)!\s|[$<]\(|`")
-
-NOT_EXECUTABLE = 126
 
 
 class Stages(NamedTuple):

@@ -36,8 +36,9 @@ _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
 # Options of Python that are followed by a value.
 _PYTHON_VALUES = frozenset(["-W", "-X"])
+SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
 # `su -c` hands its script to a shell.
-_SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "su"])
+_SCRIPT_RUNNERS = SHELLS | {"su"}
 # Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
 _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
 # Launchers that kill what they start when its time is up.
@@ -481,7 +482,7 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
     program = program_name(words[0].text)
     if program == "eval":
         return " ".join(word.text for word in words[1:]) or None
-    if program not in _SHELLS:
+    if program not in _SCRIPT_RUNNERS:
         return None
     for flag, script in pairwise(words[1:]):
         if _INLINE_SCRIPT.fullmatch(flag.text):

@@ -22,6 +22,7 @@ from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
 from pytest_ralph.fixing.agents.events import is_banner, message_in_log
 from pytest_ralph.fixing.agents.transcript import reset_time
+from pytest_ralph.shell.statuses import NOT_FOUND
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.transcript import Transcript
     from pytest_ralph.running.runner import CommandResult
 
-# The exit status of a shell that does not find the program.
-NOT_FOUND = 127
 OUTPUT_LIMIT = 16 * 1024
 LOG_LIMIT = 8 * 1024
 LAST_LINES = 8

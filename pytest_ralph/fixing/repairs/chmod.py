@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
 from pytest_ralph.fixing.repairs.indirection import steps
+from pytest_ralph.shell.statuses import NOT_EXECUTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CANNOT_EXECUTE = 126
 # `sh: ./x: Permission denied`, `zsh: permission denied: ./x`, `Permission denied: './x'`,
 # `spawn ./x EACCES`.
 DENIED_FILE = re.compile(
@@ -32,7 +32,7 @@ def find(context: RepairContext) -> Repair | None:
     if "chmod" not in context.allowed:
         return None
     failure = context.failure
-    if failure.kind != "permission_denied" and failure.exit_code != CANNOT_EXECUTE:
+    if failure.kind != "permission_denied" and failure.exit_code != NOT_EXECUTABLE:
         return None
     script = next(_scripts(context), None)
     if script is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.repairs import declared, names
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
 from pytest_ralph.fixing.repairs.indirection import steps
-from pytest_ralph.fixing.repairs.python import Installation, python_install
+from pytest_ralph.fixing.repairs.python import MANAGERS, Installation, python_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 KINDS = frozenset({"dependency_missing", "command_not_found"})
 LONGEST_NAME = 200
 
-# Files that installers change although they should not.
-LOCK_FILES = (
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "pnpm-lock.yaml",
-    "yarn.lock",
-    "bun.lock",
-    "bun.lockb",
-    "package.json",
-    "uv.lock",
-    "poetry.lock",
-    "pdm.lock",
-    "composer.lock",
-)
 JAVASCRIPT_TOOL = re.compile(r"\b(?:npm|npx|node|pnpm|yarn|bunx?|tsc|jest|vitest)\b")
 MISSING_AUTOLOAD = re.compile(
     r"(?:[Ff]ailed opening required|require\w*\().{0,300}vendor/autoload\.php"
@@ -127,6 +113,14 @@ NODE_INSTALLERS = {
     "npm-shrinkwrap.json": ("npm", "install", "--no-save", "--no-audit", "--no-fund"),
 }
 MODERN_YARN = ("yarn", "install", "--immutable")
+
+# Files that installers change although they should not.
+LOCK_FILES = (
+    *NODE_INSTALLERS,
+    "package.json",
+    *(manager.lock for manager in MANAGERS.values()),
+    "composer.lock",
+)
 
 # Package manager → the command that installs without a lock file.
 NODE_MANAGERS = {

@@ -22,6 +22,7 @@ from pytest_ralph.fixing.repairs.declared import (
     read_yaml,
     strings,
 )
+from pytest_ralph.shell.command import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     # The commands of each task. One that is the name of another task runs that task.
     Tasks = dict[str, list[str]]
 
-SHELLS = ("sh", "bash", "dash", "zsh")
 SHELL_SCRIPT = re.compile(r"#!\s*\S*(?:/|\s)(?:ba|da|z|k)?sh\b")
 
 # Options of runners that name another directory.
