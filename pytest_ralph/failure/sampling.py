@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # A text up to this size is kept whole.
 LARGEST_WHOLE = 56_000
+# Of a larger one, this many characters of each part are kept.
 HEAD = 8_000
 MIDDLE = 8_000
 TAIL = 14_000
@@ -32,6 +33,7 @@ WINDOW = LARGEST_MIDDLE // WINDOWS
 SHAPE = 24
 # Lines of a shape that occurs more often are not unusual.
 MOST_OF_A_SHAPE = 20
+# The lines of the rarest shapes that are considered, and the places of each alarming word.
 MOST_CANDIDATES = 1_000
 DIGITS = b"0123456789"
 HITS_PER_ALARM = 30

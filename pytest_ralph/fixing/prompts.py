@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Form = Literal["fix", "execute", "retry", "continue", "enrich", "split"]
 
+# Bytes of a whole prompt.
 LIMIT = 24_000
 
 # Bytes that each part may take, the least important part first.

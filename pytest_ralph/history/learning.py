@@ -19,17 +19,23 @@ if TYPE_CHECKING:
 
     from pytest_ralph.history.store import History
 
+# A time limit is advised from the durations of the latest passes: this many times what most of them
+# took, and no less than this many seconds.
 DURATIONS = 50
 LIMIT_FACTOR = 3.0
 SHORTEST_LIMIT = 10.0
+# The runs that tell whether a task is likely to fail.
 RECENT_RUNS = 10
+# The probability from which on something is called likely.
 LIKELY = 0.5
 # The latest attempts that say how well an executor or an approach does.
 CANDIDATES = 100
 # The latest fixes that are compared with a new error: older ones are rarely of use.
 COMPARED_FIXES = 50
+# The share of words that two similar errors have in common, and how many words each must have.
 SIMILAR = 0.6
 FEWEST_WORDS = 3
+# The approaches that worked before and are named in a prompt.
 APPROACHES = 2
 # 95% of a normal distribution lie within this many standard deviations.
 Z = 1.959964

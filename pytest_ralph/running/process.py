@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from pytest_ralph.running.spool import SpoolWriter
 
-CHUNK = 64 * 1024
+# Bytes that a pipe holds, and those of a pipe that was found full.
+PIPE_SIZE = 64 * 1024
 BIG_PIPE = 1024 * 1024
+# Seconds between two calls of whoever follows a command while it runs.
 HEARTBEAT = 0.5
 # Seconds to wait for output that is still on its way after the end, as with `exec > >(tee log)`.
 LINGER = 0.1
@@ -117,7 +119,7 @@ class Process:
             del self._open[descriptor]
             os.close(descriptor)
             return
-        if len(chunk) == CHUNK:
+        if len(chunk) == PIPE_SIZE:
             _enlarge(descriptor)
         self._open[descriptor].write(chunk)
 

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
     from pytest_ralph.running.raw_output import RawOutput
 
+# Bytes that `Spool.text` returns of the beginning and of the end.
 HEAD = 32 * 1024
 TAIL = 96 * 1024
+# Bytes that are stored as they come; of what follows, only the end is kept.
 STORED = 32 * 1024 * 1024
 KEPT_TAIL = 1024 * 1024
+# Output waits in memory until there are this many bytes, or for this many seconds.
 BLOCK = 1024 * 1024
-FLUSH = 1.0
-LAST = 2048
+FLUSH_INTERVAL = 1.0
+# Bytes of the end in which the last line is looked for.
+LAST_LINE_REACH = 2048
+# A private key that is longer, in bytes, is none.
 LONGEST_KEY = 64 * 1024
 
 
@@ -144,11 +149,11 @@ class SpoolWriter:
         """Add a chunk of output."""
         self.size += len(chunk)
         self.touched = time.monotonic()
-        self._last = (self._last + chunk[-LAST:])[-LAST:]
+        self._last = (self._last + chunk[-LAST_LINE_REACH:])[-LAST_LINE_REACH:]
         self._pending += chunk
         if self._raw is not None:
             self._raw.write(chunk)
-        if len(self._pending) >= BLOCK or self.touched - self._flushed > FLUSH:
+        if len(self._pending) >= BLOCK or self.touched - self._flushed > FLUSH_INTERVAL:
             self.flush()
 
     def flush(self, *, everything: bool = False) -> None:
@@ -211,7 +216,7 @@ class SpoolWriter:
         if self._open_key() >= 0:
             return MASK
         last = self._last
-        if len(last) == LAST and b"\n" not in last.rstrip():
+        if len(last) == LAST_LINE_REACH and b"\n" not in last.rstrip():
             # The line is cut, and with it perhaps a secret: go on behind the next space.
             last = last.partition(b" ")[2]
         for line in reversed(last.splitlines()):

@@ -38,7 +38,9 @@ VARIABLE = "RALPH_RUN"
 LINUX = sys.platform == "linux"
 # A range of at most this many ids is probed one by one; for a longer one /proc is listed.
 SHORT_RANGE = 500
+# How often processes are looked for again after some were found and killed.
 ROUNDS = 20
+# Marks are limits from here on, in microseconds, with room for this many commands in each run.
 _BEYOND_REACH = 1 << 62
 _NUMBERS = 1 << 24
 # A process has one limit, so one command is started at a time.

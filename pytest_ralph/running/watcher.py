@@ -28,6 +28,7 @@ sys.path.insert(0, sys.argv[1])
 from pytest_ralph.running.watcher import kill_run
 kill_run(int(sys.argv[2]))
 """
+# How often it looks for processes: one may just be starting when pytest is killed.
 ROUNDS = 3
 
 

@@ -11,6 +11,7 @@ import re
 
 from pytest_ralph.text.regex import regex
 
+# Characters after which a line is cut, if the caller does not say.
 ONE_LINE = 300
 MARKDOWN = 200
 LONGEST_BACKTICK_RUN = 32

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 # Directories whose files belong to package managers, git or pytest-ralph. No repair changes them.
 FOREIGN_DIRECTORIES = TOOL_DIRECTORIES | {"site-packages"}
 
+# Seconds for one call.
 TIME_LIMIT = 900.0
 FILES_PER_CALL = 200
+# Characters of an error that a note quotes.
 LONGEST_NOTE = 200
 ERROR_LINE = ("error", "npm err", "npm error", "fatal")
 HOW_TO_UNDO = "pytest --ralph-undo puts the files back"
