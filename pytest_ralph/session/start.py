@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.session.collect import SpecCollection
-from pytest_ralph.session.neighbours import Neighbours
+from pytest_ralph.session.other_plugins import OtherPlugins
 from pytest_ralph.session.reporting import Reporting
 from pytest_ralph.session.run import Run
 from pytest_ralph.session.stopping import E2ECleanup, TerminationSignals
@@ -37,7 +37,7 @@ def start(config: pytest.Config) -> None:
     register(EndOfRun(run), "ralph-summary")
     register(TerminationSignals(run), "ralph-signals")
     register(E2ECleanup(run), "ralph-e2e-cleanup")
-    register(Neighbours(), "ralph-neighbours")
+    register(OtherPlugins(), "ralph-other-plugins")
     if run.worker or config.getoption("dist", "no") != "no":
         register(_distribution_plugin(run), "ralph-xdist")
     if config.getoption("ralph_explain"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CSV_COLUMNS = ("module", "class", "function", "name")
 
 
-class Neighbours:
+class OtherPlugins:
     """Makes tasks work with plugins that would otherwise fail on them or disturb them."""
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
