@@ -229,10 +229,13 @@ class Command:
 
     @cached_property
     def stdout(self) -> Stdout:
-        """What the last pipeline writes to stdout."""
-        if not self.pipelines:
+        """What the last pipeline writes to stdout; `|| true` or `|| echo 0` only stands in for it."""
+        pipelines = list(self.pipelines)
+        while len(pipelines) > 1 and stdout.stands_in(pipelines[-1]):
+            pipelines.pop()
+        if not pipelines:
             return stdout.Stdout.STATUS
-        return stdout.of_pipeline(self.pipelines[-1])
+        return stdout.of_pipeline(pipelines[-1])
 
     @property
     def hides_status(self) -> bool:

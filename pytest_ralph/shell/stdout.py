@@ -50,6 +50,16 @@ def of_pipeline(stages: Sequence[Stage]) -> Stdout:
     return last.stdout
 
 
+def stands_in(stages: Sequence[Stage]) -> bool:
+    """Whether a pipeline only replaces the result of the one before: `|| true`, `|| echo 0`."""
+    first = stages[0]
+    if first.before != "||":
+        return False
+    if first.program == "echo":
+        return len(first.arguments) == 1 and first.arguments[0].isdigit()
+    return first.program in ("true", ":", "exit")
+
+
 def of_stage(stage: Stage) -> Stdout:
     """Return what one stage prints, wherever its output goes."""
     if stage.is_listed("searches"):

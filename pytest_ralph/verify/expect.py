@@ -457,7 +457,7 @@ PATTERNS = (
     ),
     Pattern(
         "whole output",
-        _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or .*)?"),
+        _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no(?:body)? .*)?"),
         statements.whole_text,
         reads_qualifiers=True,
     ),

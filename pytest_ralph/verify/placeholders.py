@@ -9,7 +9,7 @@ from pytest_ralph.text.regex import regex
 
 # `<name>`, with no blank at either end: `sort <in >out` reads one file and writes another.
 _IN_BRACKETS = regex(r"(?<!<)<[A-Za-z](?:[\w .|/-]*[\w.|/-])?>")
-_LEFT_OUT = regex(r"…|(?<!\S)\[?\.\.\.\]?(?!\S)|[\"']\.\.\.[\"']|\{\{ ?[A-Za-z][\w -]* ?\}\}")
+_LEFT_OUT = regex(r"…|(?<!\S)\[?\.\.\.\]?(?![^\s/])|[\"']\.\.\.[\"']|\{\{ ?[A-Za-z][\w -]* ?\}\}")
 # `-H "Cookie: ..."`, `-H "Authorization: Bearer <token>"`, `-k "<name>"`
 _HEADER_LEFT_OUT = regex(
     r"[:=] ?(?:\w+ )?\.\.\.[\"']|(?:(?:-H|--header|\bWHERE)\b[^\n]*[:= ]|\s-[km] [\"'])"
