@@ -35,8 +35,6 @@ _VERDICT = regex(
 )
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
 _LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
-# `curl test`, `curl GET /x`: there is no address to call.
-_NO_ADDRESS = regex(r"(?:curl|wget)(?![^\n]*(?:https?:|localhost|\$|[ \t]-|\w\.\w|:\d))")
 # `make ios if a simulator is available`
 _CONDITION = regex(
     r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
@@ -67,7 +65,7 @@ def _read_line(line: str) -> tuple[Check | None, Sequence[str]] | None:
     bare = _BULLET.sub("", line).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
     command, said = _split(bare)
-    if is_only_words(command) or _NO_ADDRESS.match(command) or _names_steps(command):
+    if is_only_words(command) or _names_steps(command):
         return None
     if not _PROSE.isdisjoint(_without_quoted(command).lower().split()):
         return None

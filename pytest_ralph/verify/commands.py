@@ -21,6 +21,8 @@ _NEED_OPERANDS = frozenset(
 _INCOMPLETE = frozenset(
     ("bash", "docker build", "docker run", "node", "podman build", "podman run", "python", "sh")
 )
+# `curl test`, `curl GET /x`: there is no address to call.
+_NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -135,7 +137,7 @@ def _split_program(text: str) -> tuple[str, str]:
 
 def _is_incomplete(text: str) -> bool:
     """Whether a program is named without what it needs: `curl -I`, `docker build`, `psql <`."""
-    if text.endswith(("<", "|", "&&")):
+    if text.endswith(("<", "|", "&&")) or _NO_ADDRESS.match(text):
         return True
     first, *arguments = text.split() or [""]
     if first in _NEED_OPERANDS and "--version" not in arguments:
