@@ -229,7 +229,7 @@ class Command:
 
     @cached_property
     def stdout(self) -> Stdout:
-        """What the last pipeline writes to stdout; `|| true` or `|| echo 0` only stands in for it."""
+        """What the last pipeline writes to stdout; `|| true` only stands in for what it prints."""
         pipelines = list(self.pipelines)
         while len(pipelines) > 1 and stdout.stands_in(pipelines[-1]):
             pipelines.pop()
