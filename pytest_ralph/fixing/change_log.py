@@ -89,9 +89,9 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
     problems = []
     for path, change in first.items():
         whole = Change(path, change.before, last[path].after)
-        if is_same_now(root / path, whole.before):
+        if is_same_now(root, path, whole.before):
             continue
-        if not is_same_now(root / path, whole.after):
+        if not is_same_now(root, path, whole.after):
             problems.append(f"{path}: changed since then, left as it is")
         elif not whole.can_be_undone:
             problems.append(f"{path}: no copy of it was kept")
@@ -101,7 +101,7 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
     if keep_in is not None:
         replaced = []
         for change in to_undo:
-            now = kept_state(root / change.path, keep_in)
+            now = kept_state(root, change.path, keep_in)
             replaced.append(Change(change.path, now, change.before))
         append_changes(keep_in, replaced, owner="undo")
     left = put_back(root, to_undo)

@@ -16,7 +16,7 @@ import threading
 import time
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
@@ -283,32 +283,46 @@ def is_too_large(file: str | Path) -> bool:
     return state is not None and state.size > MAX_SHARED_SIZE
 
 
-def stored_state(file: Path) -> FileState | None:
-    """Return the state of a file that stays as it is, and so is its own copy."""
-    state = state_of(file)
+def is_behind_link(root: Path, path: str) -> bool:
+    """Return whether a directory between `root` and the file `path` is a link.
+
+    The file that is found there belongs to the directory that the link leads to.
+    """
+    return any((root / parent).is_symlink() for parent in PurePath(path).parents[:-1])
+
+
+def state_below(root: Path, path: str) -> FileState | None:
+    """Return the state of a file below `root` without a copy; None if it is behind a link, too."""
+    return None if is_behind_link(root, path) else state_of(root / path)
+
+
+def stored_state(root: Path, path: str) -> FileState | None:
+    """Return the state of a file below `root` that stays as it is, and so is its own copy."""
+    state = state_below(root, path)
     if state is None or state.is_link:
         return state
-    return state._replace(copy=str(file))
+    return state._replace(copy=str(root / path))
 
 
-def kept_state(file: Path, directory: Path) -> FileState | None:
-    """Return the state of a file, with a copy of it in `directory`."""
-    state = state_of(file)
+def kept_state(root: Path, path: str, directory: Path) -> FileState | None:
+    """Return the state of a file below `root`, with a copy of it in `directory`."""
+    state = state_below(root, path)
     if state is None or state.is_link:
         return state
     directory.mkdir(parents=True, exist_ok=True)
     copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
-    shutil.copyfile(file, copy)
+    shutil.copyfile(root / path, copy)
     return state._replace(copy=str(copy))
 
 
-def is_same_now(file: str | Path, state: FileState | None) -> bool:
-    """Return whether a file still has the content and mode of an earlier state."""
-    if state is not None and is_unchanged(str(file), state):
-        return True
-    now = state_of(file)
+def is_same_now(root: Path, path: str, state: FileState | None) -> bool:
+    """Return whether a file below `root` still has the content and mode of an earlier state."""
+    now = state_below(root, path)
     if now is None or state is None:
         return now is state
+    file = root / path
+    if is_unchanged(str(file), state):
+        return True
     if not now.is_link and state.copy:
         now = now._replace(copy=str(file))
     return is_same(state, now)
@@ -336,7 +350,7 @@ def _put_back(root: Path, change: Change) -> bool:
     path = root / change.path
     if path.is_dir() and not path.is_symlink():
         return False
-    if not is_same_now(path, change.after):
+    if not is_same_now(root, change.path, change.after):
         return False
     before = change.before
     if before is None:

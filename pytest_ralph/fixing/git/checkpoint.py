@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.fixing.git.command import GitCommand, Repository, find_repository, null_separated
+from pytest_ralph.fixing.git.command import GitCommand, Repository, find_repository
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.index import (
@@ -26,6 +26,7 @@ from pytest_ralph.fixing.git.index import (
     read_index,
     read_index_file,
     set_index,
+    stage_files,
     write_index_file,
 )
 from pytest_ralph.fixing.git.own_versions import OwnVersions
@@ -283,8 +284,7 @@ class Git:
                 for path in sorted({*in_head, *self.files()})
                 if path in wanted and not _is_private(path) and not is_too_large(self.root / path)
             ]
-            options = ("--add", "--remove", "--replace", "-z", "--stdin")
-            self._git("update-index", *options, stdin=null_separated(candidates), env=env)
+            stage_files(self._git, self.root, candidates, env)
             options = ("--cached", "-z", "--name-only", "--no-renames", "--relative")
             # Without a commit, the empty tree.
             base = head or self._git("hash-object", "-t", "tree", "--stdin").strip()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
-from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index
+from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index, stage_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +47,7 @@ def commit_paths(
         if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
             git("read-tree", "HEAD", env=env)
         as_they_are = [path for path in paths if path not in versions]
-        options = ("--add", "--remove", "--replace", "-z", "--stdin")
-        git("update-index", *options, stdin=null_separated(as_they_are), env=env)
+        stage_files(git, git.directory, as_they_are, env)
         lines = [f"{version or NO_ENTRY}\t{path}" for path, version in versions.items()]
         if lines:
             entries = null_separated(lines)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
+from pytest_ralph.fixing.snapshot import is_behind_link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
@@ -66,6 +67,21 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
         git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
     # Status 1 only means that some files differ from the index.
     git.run("update-index", "-q", "--refresh")
+
+
+def stage_files(
+    git: GitCommand, root: Path, paths: Collection[str], env: Mapping[str, str]
+) -> None:
+    """Make entries of the index that `env` selects those of the files below `root`.
+
+    Entries of files that do not exist are removed.
+    """
+    # git refuses a path behind a link: the directory that held the file became that link.
+    gone = {path for path in paths if is_behind_link(root, path)}
+    git("update-index", "--force-remove", "-z", "--stdin", stdin=null_separated(gone), env=env)
+    options = ("--add", "--remove", "--replace", "-z", "--stdin")
+    found = [path for path in paths if path not in gone]
+    git("update-index", *options, stdin=null_separated(found), env=env)
 
 
 class IndexFile(NamedTuple):

@@ -18,7 +18,6 @@ from pytest_ralph.fixing.snapshot import is_same, is_same_now
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
     from pytest_ralph.fixing.snapshot import Change, FileState
@@ -51,28 +50,33 @@ class OwnVersions:
         mixed = []
         for path, steps in _steps_by_path(changes).items():
             name = self._prefix + path
-            file = self._git.directory / name
             is_new = name not in self._head
-            if is_new and (path in task_files or _is_made_at_once(file, steps)):
+            if is_new and (path in task_files or self._is_made_at_once(name, steps)):
                 continue
             try:
-                versions[name] = self._version(name, file, steps)
+                versions[name] = self._version(name, steps)
             except ConflictError:
                 mixed.append(path)
         if mixed:
             raise GitError(f"you edited the same lines: {', '.join(sorted(mixed))}")
         return versions
 
-    def _version(self, name: str, file: Path, steps: Sequence[Change]) -> IndexEntry | None:
+    def _is_made_at_once(self, name: str, steps: Sequence[Change]) -> bool:
+        """Return whether one change made a file, and nobody has changed it since."""
+        if len(steps) > 1 or not steps[0].added:
+            return False
+        return is_same_now(self._git.directory, name, steps[0].after)
+
+    def _version(self, name: str, steps: Sequence[Change]) -> IndexEntry | None:
         """Return HEAD's version of a file with all `steps` merged into it."""
         version = self._head.get(name)
         for step in self._not_in_head(name, steps):
             before = self._stored(name, step.before)
             after = step.after
             if after is not None and not after.can_be_put_back:
-                if step is not steps[-1] or not is_same_now(file, after):
+                if step is not steps[-1] or not is_same_now(self._git.directory, name, after):
                     raise ConflictError
-                after = after._replace(copy=str(file))
+                after = after._replace(copy=str(self._git.directory / name))
             version = self._merged(before, version, self._stored(name, after))
         return version
 
@@ -129,8 +133,3 @@ def _steps_by_path(changes: Iterable[Change]) -> dict[str, list[Change]]:
             steps.pop()
         steps.append(change)
     return by_path
-
-
-def _is_made_at_once(file: Path, steps: Sequence[Change]) -> bool:
-    """Return whether one change made a file, and nobody has changed it since."""
-    return len(steps) == 1 and steps[0].added and is_same_now(file, steps[0].after)

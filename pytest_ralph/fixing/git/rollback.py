@@ -23,11 +23,12 @@ from pytest_ralph.fixing.snapshot import (
     Snapshot,
     is_same_now,
     put_back,
+    state_below,
     state_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Container, Iterable
 
     from pytest_ralph.fixing.git.path_set import PathSet
 
@@ -91,7 +92,7 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
         after = None
         # Any other file in this place is ignored, and none of our business.
         if path in index or path in untracked:
-            after = state_of(git.directory / path)
+            after = state_below(git.directory, path)
         changes.append(Change(path.removeprefix(prefix), files.get(path), after))
 
     for path, entry in wanted.items():
@@ -175,27 +176,30 @@ class Rollback:
         """Return the changes that may be made; note the paths that have to be left."""
         possible = []
         room = MAX_TOTAL_SIZE
-        for change in changes:
-            if change.path in self._protected or is_same_now(
-                self._root / change.path, change.before
-            ):
+        wanted = [change for change in changes if change.path not in self._protected]
+        removed = {change.path for change in wanted if change.before is None}
+        for change in wanted:
+            if is_same_now(self._root, change.path, change.before):
                 continue
             size = 0 if change.after is None else change.after.size
             if size > min(MAX_FILE_SIZE, room):
                 self._left.append(f"{change.path} ({size // 1_000_000} MB, too large to keep)")
-            elif not change.can_be_undone or self._is_blocked(change):
+            elif not change.can_be_undone or self._is_blocked(change, removed):
                 self._left.append(change.path)
             else:
                 room -= size
                 possible.append(change)
         return possible
 
-    def _is_blocked(self, change: Change) -> bool:
-        """Return whether writing the path would destroy an ignored file or follow a link."""
+    def _is_blocked(self, change: Change, removed: Container[str]) -> bool:
+        """Return whether writing the path would destroy an ignored file or follow a link.
+
+        A link that is among the paths to be `removed` is not in the way.
+        """
         path = self._root / change.path
-        for parent in Path(change.path).parents:
+        for parent in reversed(Path(change.path).parents):
             if (self._root / parent).is_symlink():
-                return True
+                return str(parent) not in removed
         if change.after is not None or not os.path.lexists(path):
             return False
         # A directory goes if all its files do; anything else is a file that git ignores.
@@ -205,7 +209,7 @@ class Rollback:
         """Make the files what they were before `changes`. Raise GitError if one cannot be."""
         # First remove files: a directory of the same name may be needed, or the other way round.
         for change in sorted(changes, key=lambda one: one.before is not None):
-            is_done = is_same_now(self._root / change.path, change.before)
+            is_done = is_same_now(self._root, change.path, change.before)
             if not is_done and put_back(self._root, [change]):
                 raise GitError(f"{change.path} cannot be written or removed")
 

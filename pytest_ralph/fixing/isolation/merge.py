@@ -15,7 +15,7 @@ import stat
 import time
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
@@ -24,6 +24,7 @@ from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
 from pytest_ralph.fixing.snapshot import (
     Change,
     FileState,
+    is_behind_link,
     is_same_now,
     is_too_large,
     kept_state,
@@ -32,7 +33,7 @@ from pytest_ralph.fixing.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from pytest_ralph.fixing.git.command import GitCommand
 
@@ -91,19 +92,24 @@ class MergePlan:
     conflicts: tuple[Conflict, ...]
 
 
-def read_side(path: Path | None) -> Side | None:
-    """Read one version of a file; None if there is none. OSError if it is too large."""
-    if path is None:
-        return None
+def read_side(root: Path, path: str) -> Side | None:
+    """Read one version of a file below `root`; None if there is none.
+
+    Raise OSError if it is too large.
+    """
+    return None if is_behind_link(root, path) else _read_file(root / path)
+
+
+def _read_file(file: Path) -> Side | None:
     try:
-        status = path.lstat()
+        status = file.lstat()
         if stat.S_ISLNK(status.st_mode):
-            return Side(os.fsencode(path.readlink()), 0, is_link=True)
+            return Side(os.fsencode(file.readlink()), 0, is_link=True)
         if not stat.S_ISREG(status.st_mode):
             return None
-        if is_too_large(path):
-            raise OSError(errno.EFBIG, "too large to be merged", str(path))
-        return Side(path.read_bytes(), stat.S_IMODE(status.st_mode))
+        if is_too_large(file):
+            raise OSError(errno.EFBIG, "too large to be merged", str(file))
+        return Side(file.read_bytes(), stat.S_IMODE(status.st_mode))
     except (FileNotFoundError, NotADirectoryError):
         return None
 
@@ -116,12 +122,14 @@ def plan_merge(
     """Compare each change with the file below `root`, and merge what both sides changed."""
     files = []
     conflicts = []
+    changes = tuple(changes)
+    removed = {change.path for change in changes if change.new is None}
     for path, base, theirs in changes:
-        ours = read_side(root / path)
+        ours = read_side(root, path)
         if _is_equal(ours, theirs):
             continue
         try:
-            if _is_blocked(root, path):
+            if _is_blocked(root, path, removed):
                 raise ConflictError(_both("a directory or a link is in its place", ours, theirs))
             merged = theirs
             if not _is_equal(ours, base) and not _is_stored_as(git, root / path, ours, base):
@@ -130,6 +138,8 @@ def plan_merge(
             conflicts.append(Conflict(path, str(conflict)))
         else:
             files.append(FileChange(path, ours, merged))
+    # First remove files: a directory or a link of the same name may be needed.
+    files.sort(key=lambda file: file.new is not None)
     return MergePlan(tuple(files), tuple(conflicts))
 
 
@@ -164,17 +174,28 @@ def _is_stored_as(git: GitCommand, file: Path, ours: Side | None, base: Side | N
     return objects[0] == objects[1]
 
 
-def _is_blocked(root: Path, path: str) -> bool:
-    """Whether something other than a file is at `path`, or a parent of it is no directory."""
+def _is_blocked(root: Path, path: str, removed: Container[str]) -> bool:
+    """Whether something other than a file is at `path`, or a parent of it is no directory.
+
+    Files that are among the paths to be `removed` are not in the way.
+    """
     target = root / path
     if target.is_dir() and not target.is_symlink():
-        return True
-    for parent in target.parents:
-        if parent == root:
-            return False
-        if os.path.lexists(parent) and (parent.is_symlink() or not parent.is_dir()):
+        return any(str(file.relative_to(root)) not in removed for file in _files_below(target))
+    for parent in PurePath(path).parents[:-1]:
+        place = root / parent
+        is_in_the_way = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
+        if is_in_the_way and str(parent) not in removed:
             return True
     return False
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    """Yield what is below a directory, except directories."""
+    for parent, directories, files in os.walk(directory):
+        names = [*files, *(name for name in directories if Path(parent, name).is_symlink())]
+        for name in names:
+            yield Path(parent, name)
 
 
 def _merge_sides(
@@ -227,7 +248,7 @@ def apply_merge(
     """
     planned = []
     for file in files:
-        before = kept_state(root / file.path, backups)
+        before = kept_state(root, file.path, backups)
         after = None if file.new is None else file.new.state()
         planned.append(Change(file.path, before, after))
     if not all(_is_as_planned(root, file) for file in files):
@@ -250,7 +271,7 @@ def apply_merge(
         raise
     written = []
     for change in planned:
-        after = kept_state(root / change.path, backups)
+        after = kept_state(root, change.path, backups)
         written.append(Change(change.path, change.before, after))
     # With the times that the file system keeps, which may be less exact than those planned.
     append_changes(journal, written, NO_OWNER)
@@ -259,7 +280,7 @@ def apply_merge(
 
 
 def _is_as_planned(root: Path, file: FileChange) -> bool:
-    return _is_equal(read_side(root / file.path), file.old)
+    return _is_equal(read_side(root, file.path), file.old)
 
 
 def write_side(root: Path, path: str, side: Side | None, state: FileState | None = None) -> None:
@@ -277,9 +298,9 @@ def merged_files(root: Path, journal: Path) -> list[FileChange]:
     """Return the files that an unfinished merge has written, before it and now."""
     files = {}
     for change in read_changes(journal):
-        file = root / change.path
-        if is_same_now(file, change.after) and not is_same_now(file, change.before):
-            files[change.path] = FileChange(change.path, kept_side(change.before), read_side(file))
+        path = change.path
+        if is_same_now(root, path, change.after) and not is_same_now(root, path, change.before):
+            files[path] = FileChange(path, kept_side(change.before), read_side(root, path))
     return list(files.values())
 
 
@@ -294,5 +315,5 @@ def kept_side(state: FileState | None) -> Side | None:
         return None
     if state.is_link:
         return Side(os.fsencode(state.target), 0, is_link=True)
-    side = read_side(Path(state.copy)) if state.copy else None
+    side = _read_file(Path(state.copy)) if state.copy else None
     return side._replace(mode=stat.S_IMODE(state.mode)) if side else None

@@ -74,8 +74,8 @@ class Worktree:
         for path in inside:
             if path in self.too_large:
                 continue
-            before = stored_state(base / path)
-            after = stored_state(self.path / path)
+            before = stored_state(base, path)
+            after = stored_state(self.path, path)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
         return (*changes, *self._ignored_changes(changed))
 
@@ -87,8 +87,8 @@ class Worktree:
             return
         tracked = self.git("ls-files", "-z", "--", *paths, env=LITERAL).split("\0")
         for path in paths:
-            before = stored_state(self.named_base / path)
-            after = stored_state(self.path / path)
+            before = stored_state(self.named_base, path)
+            after = stored_state(self.path, path)
             if path not in tracked and kept_side(before) != kept_side(after):
                 yield Change(path.removeprefix(self.prefix), before, after)
 
@@ -151,6 +151,11 @@ class Worktree:
             # git lists a repository in the worktree as a directory.
             if path and not path.endswith("/") and not self._is_linked(path):
                 tags[path] = tag
+        links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
+        if links:
+            # git compares what a new link leads to with the files of the directory that was there.
+            behind = self.git("ls-files", "-z", "--", *links, env=LITERAL).split("\0")
+            tags.update((path, "R") for path in behind if path)
         return dict(sorted(tags.items()))
 
     def _is_linked(self, path: str) -> bool:
@@ -211,16 +216,16 @@ class Worktree:
         for path in statuses:
             # Files of specs are never merged: the run itself writes these.
             start = self.path if Path(path).name in SPEC_FILES else base
-            new = read_side(self.project / path)
-            changes[path] = FileChange(path, read_side(start / path), new)
+            new = read_side(self.project, path)
+            changes[path] = FileChange(path, read_side(start, path), new)
         return changes
 
     def _changed_ignored_files(self) -> dict[str, FileChange]:
         """Return the ignored files that the task names and that differ in the project."""
         changes = {}
         for path in {*self._named_files(self.named_base), *self._named_files(self.project)}:
-            old = read_side(self.named_base / path)
-            new = read_side(self.project / path)
+            old = read_side(self.named_base, path)
+            new = read_side(self.project, path)
             if old != new:
                 changes[path] = FileChange(path, old, new)
         return changes

@@ -422,7 +422,7 @@ class Worktrees:
             # Ignored files of the project are linked.
             target = (worktree.root / change.path).resolve()
             return not target.is_relative_to(self._location.top)
-        return kept_side(change.after) != read_side(self.root / change.path)
+        return kept_side(change.after) != read_side(self.root, change.path)
 
     def _undo_merge(self, journal: Path) -> list[str]:
         """Undo a merge that a killed run has not confirmed; return lines about it."""

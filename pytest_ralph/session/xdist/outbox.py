@@ -22,7 +22,7 @@ from pytest_ralph.failure.failure import Failure
 from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_atomically
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
-from pytest_ralph.fixing.snapshot import state_of
+from pytest_ralph.fixing.snapshot import state_below
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.session.locks import spec_key
@@ -194,11 +194,11 @@ class Outbox:
             self._sent[owner] = len(changes)
         files = []
         for path, base in bases.items():
-            state = state_of(self._run.root / path)
+            state = state_below(self._run.root, path)
             if state is not None and state.size > MAX_SIZE:
                 self._run.messages.note(f"{path} is too large to be sent back")
                 continue
-            files.append([path, pack(base), pack(read_side(self._run.root / path))])
+            files.append([path, pack(base), pack(read_side(self._run.root, path))])
         return files
 
     def _operations(self) -> dict[str, Any]:
@@ -215,11 +215,10 @@ class Outbox:
         logs = []
         names = [name for attempt in result.attempts for name in (attempt.log, attempt.transcript)]
         for name in dict.fromkeys(filter(None, names)):
-            path = self._run.root / name
-            state = state_of(path)
+            state = state_below(self._run.root, name)
             if state is None or state.size > MAX_LOG_SIZE:
                 continue
-            logs.append([os.path.relpath(path, self._run.root), pack(read_side(path))])
+            logs.append([name, pack(read_side(self._run.root, name))])
         return logs
 
     def _protected(self, owner: str) -> list[str]:
@@ -237,7 +236,8 @@ def keep_originals(run: Run, files: Sequence[Path]) -> None:
     if originals.exists():
         # By a worker that died.
         return
-    sides = {os.path.relpath(file, run.root): pack(read_side(file)) for file in files}
+    paths = [os.path.relpath(file, run.root) for file in files]
+    sides = {path: pack(read_side(run.root, path)) for path in paths}
     run.run_directory.create()
     write_atomically(originals, json.dumps(sides))
 

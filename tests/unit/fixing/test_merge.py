@@ -43,7 +43,7 @@ def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.Mo
     root = tmp_path / "project"
     root.mkdir()
     (root / "changed").write_text("before")
-    changed = FileChange("changed", read_side(root / "changed"), Side(b"after", 0o644))
+    changed = FileChange("changed", read_side(root, "changed"), Side(b"after", 0o644))
     added = FileChange("added", None, Side(b"after", 0o644))
     large = FileChange("large", None, Side(b"after", 0o644))
     journal = tmp_path / "1.merge"
