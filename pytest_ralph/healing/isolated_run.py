@@ -173,6 +173,9 @@ class IsolatedRuns:
         if worktree.too_large:
             files = ", ".join(worktree.too_large[:MOST_NAMED])
             findings.append(f"left files that are too large to be merged: {files}")
+        if worktree.nested:
+            directories = ", ".join(worktree.nested[:MOST_NAMED])
+            findings.append(f"created repositories that cannot be merged: {directories}")
         lines = [f"{task.id} {finding}" for finding in findings if finding]
         report = replace(report, findings=(*report.findings, *lines))
         verified = None

@@ -48,6 +48,7 @@ class Worktree:
         start: git ignores them, or they do not exist yet.
     outside: Changed paths of the repository that are not below the root of the project.
     too_large: Changed paths of files that are too large to be merged.
+    nested: Directories that are repositories of their own, which cannot be merged.
     """
 
     container: Path
@@ -62,6 +63,7 @@ class Worktree:
     named: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     too_large: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
 
     def changes(self) -> tuple[Change, ...]:
         """Return what differs from the start, without ignored files that the task does not name."""
@@ -148,9 +150,12 @@ class Worktree:
         tags: dict[str, str] = {}
         for entry in self.git("ls-files", *options).split("\0"):
             tag, _, path = entry.partition(" ")
-            # git lists a repository in the worktree as a directory.
-            if path and not path.endswith("/") and not self._is_linked(path):
+            if path and not self._is_linked(path):
                 tags[path] = tag
+        # git lists a repository in the worktree as a directory.
+        self.nested = tuple(path for path in tags if path.endswith("/"))
+        for path in self.nested:
+            del tags[path]
         links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
         if links:
             # git compares what a new link leads to with the files of the directory that was there.

@@ -26,7 +26,9 @@ from pytest_ralph.fixing.git.command import (
     GitCommand,
     Repository,
     find_repository,
+    null_separated,
 )
+from pytest_ralph.fixing.git.index import flagged_paths, read_index
 from pytest_ralph.fixing.isolation.branches import Branches
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
@@ -244,6 +246,7 @@ class Worktrees:
         """Write the current state of the project to an index file, and return its tree."""
         environ = {"GIT_INDEX_FILE": str(index)}
         self._copy_index(index)
+        self._clear_flags(environ)
         left_out = [NOT_OURS, *self._too_large()]
         for _ in range(ADD_TRIES):
             result = self.git.run("add", "-A", "--", ".", *left_out, env=environ)
@@ -255,6 +258,19 @@ class Worktrees:
         if nested is not None:
             raise GitError(f"a nested repository cannot be isolated: {nested[1]}")
         return self.git("write-tree", env=environ).strip()
+
+    def _clear_flags(self, environ: Mapping[str, str]) -> None:
+        """Have git look at files that it was told to take as unchanged, unless they are not there.
+
+        With a sparse checkout, most of the files with the flag are not.
+        """
+        entries = read_index(self.git, env=environ)
+        for flag, paths in flagged_paths(entries, entries).items():
+            existing = [path for path in paths if os.path.lexists(self.git.directory / path)]
+            option = flag.replace("--", "--no-")
+            self.git(
+                "update-index", option, "-z", "--stdin", stdin=null_separated(existing), env=environ
+            )
 
     def _too_large(self) -> list[str]:
         """Return what has git leave out files that would take it too long to read."""

@@ -381,6 +381,25 @@ def test_merged_change_is_undone(isolated: Project) -> None:
     assert not (isolated.root / "new.txt").exists()
 
 
+def test_a_new_repository_is_named(isolated: Project) -> None:
+    body = f"git init -q vendored; touch vendored/file; {append('fixed')}"
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1.3.1 created repositories that cannot be merged: vendored/*"])
+
+
+@pytest.mark.parametrize("flag", ["skip-worktree", "assume-unchanged"])
+def test_files_that_git_takes_as_unchanged(isolated: Project, flag: str) -> None:
+    isolated.write("parser.txt", "mine\n")
+    isolated.git("update-index", f"--{flag}", "parser.txt")
+    result = isolated.run(ISOLATED, executor=isolated.shell("echo fixed >> parser.txt"))
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text() == "mine\nfixed\n"
+    assert isolated.git("ls-files", "-v", "parser.txt")[0] in "Sh"
+
+
 def test_ignored_directories_are_linked(isolated: Project) -> None:
     isolated.write(".gitignore", "node_modules/\ncache/\n.env\n")
     isolated.write("node_modules/tool", "tool\n")
