@@ -59,8 +59,8 @@ class SpecFiles:
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
-        # Names of tasks that passed, but were no longer in the document.
-        self.gone: set[str] = set()
+        # Names of tasks that passed and were not ticked, and why.
+        self.not_ticked: dict[str, str] = {}
         # How many executors are at work on the spec.
         self._holds = 0
         self._document = Document(spec, verify)
@@ -312,7 +312,10 @@ class SpecFiles:
                 self.state.save()
             now = self._document.find(task)
             if now is None:
-                self.gone.add(task.name)
+                self.not_ticked[task.name] = f"it was removed from {self.spec.path.name} meanwhile"
+            elif now.verify.checks != task.verify.checks:
+                self.not_ticked[task.name] = "its Verify was changed meanwhile"
+                now = None
             fixes = self._done_with(task)
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
             # The log before the box: after a crash in between, the task is verified again.

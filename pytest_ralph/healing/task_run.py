@@ -485,9 +485,9 @@ class TaskRun:
         return f"passes on exit status only; {words}"
 
     def _passed(self, outcome: str, reason: str = "") -> TaskResult:
-        if self.task.name in self.spec_files.gone:
-            document = self.spec_files.spec.path.name
-            self.log.note(f"{self.task.id} is not ticked: it was removed from {document} meanwhile")
+        why_not_ticked = self.spec_files.not_ticked.get(self.task.name)
+        if why_not_ticked:
+            self.log.note(f"{self.task.id} is not ticked: {why_not_ticked}")
         if self.recovery or self.services.settings.execute:
             record_tick(self.services, self.spec_files, self.task)
         try:

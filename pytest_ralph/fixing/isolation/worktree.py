@@ -199,10 +199,11 @@ class Worktree:
         ignored = self._changed_ignored_files()
         changed = {**ignored, **self._changed_files(tree)}
         plan = plan_merge(self.git, self.path, changed.values())
-        for file in plan.files:
-            write_side(self.path, file.path, file.new)
-        for conflict in plan.conflicts:
-            write_side(self.path, conflict.path, changed[conflict.path].new)
+        sides = {conflict.path: changed[conflict.path].new for conflict in plan.conflicts}
+        sides.update((file.path, file.new) for file in plan.files)
+        # First remove files: a directory of the same name may be needed.
+        for path in sorted(sides, key=lambda path: sides[path] is not None):
+            write_side(self.path, path, sides[path])
         for path, change in ignored.items():
             write_side(self.named_base, path, change.new)
 

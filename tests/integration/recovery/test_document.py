@@ -357,6 +357,21 @@ def test_heading_task_with_a_tab_indented_verify(one_task: Project) -> None:
     result.stdout.fnmatch_lines(["ALL_TASKS_COMPLETE: demo"])
 
 
+def test_a_verify_changed_while_it_passes(project: Project) -> None:
+    project.spec("""\
+        # Tasks
+
+        - [ ] 1.1 Write it
+          - **Verify**: `sed -i s/one/two/ specs/demo/tasks.md`
+    """)
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["*1.1 is not ticked: its Verify was changed meanwhile*"])
+    assert "s/two/two/" in project.tasks.read_text()
+    assert project.boxes == {"1.1": False}
+    assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
+
+
 def test_a_task_removed_while_it_passes_is_reported(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 First
