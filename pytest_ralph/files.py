@@ -317,12 +317,10 @@ def append_json(path: Path, value: object) -> None:
         os.close(descriptor)
 
 
-def read_json_lines(path: Path, position: int = 0) -> Iterator[Any]:
-    """Yield the values that were appended to a file since it was `position` bytes long."""
+def read_json_lines(path: Path) -> Iterator[Any]:
+    """Yield the values that `append_json` has appended to a file; none if there is no file."""
     try:
-        with path.open("rb") as file:
-            file.seek(position)
-            lines = file.read().splitlines()
+        lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         return
     for line in lines:

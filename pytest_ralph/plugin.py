@@ -158,9 +158,9 @@ def add_hookspecs(manager: pytest.PytestPluginManager) -> None:
         manager.register(object(), "ralph-hooks")
 
 
-def is_nested(environ: Mapping[str, str] = os.environ) -> bool:
+def is_nested() -> bool:
     """Return whether a Verify command or an executor of another ralph run started this pytest."""
-    return bool(environ.get("RALPH_NESTED"))
+    return bool(os.environ.get("RALPH_NESTED"))
 
 
 def is_requested(config: pytest.Config) -> bool:

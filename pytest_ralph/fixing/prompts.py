@@ -24,27 +24,17 @@ Form = Literal["fix", "execute", "retry", "continue", "enrich", "split"]
 # Bytes of a whole prompt.
 LIMIT = 24_000
 
-# Bytes that each part may take, the least important part first.
+# Bytes that each part may take, and those that it may still take if the prompt as a whole is too
+# long. The least important part comes first.
 PART_LIMITS = {
-    "hints": 2_000,
-    "learnings": 4_000,
-    "done": 3_000,
-    "facts": 2_000,
-    "changes": 6_000,
-    "evidence": 8_000,
-    "tried": 4_000,
-    "task": 12_000,
-}
-# Bytes that each part may still take when the prompt as a whole is too long.
-PART_MINIMUM = {
-    "hints": 100,
-    "learnings": 100,
-    "done": 400,
-    "facts": 400,
-    "changes": 1_200,
-    "evidence": 1_200,
-    "tried": 800,
-    "task": 4_000,
+    "hints": (2_000, 100),
+    "learnings": (4_000, 100),
+    "done": (3_000, 400),
+    "facts": (2_000, 400),
+    "changes": (6_000, 1_200),
+    "evidence": (8_000, 1_200),
+    "tried": (4_000, 800),
+    "task": (12_000, 4_000),
 }
 LINE_LIMIT = 500
 GUIDANCE_LIMIT = 2_000
@@ -131,21 +121,20 @@ class PromptContext:
 class Prompts:
     """Writes prompts with the templates of the project, or ours."""
 
-    def __init__(self, templates: Templates, masker: Masker, limit: int = LIMIT) -> None:
+    def __init__(self, templates: Templates, masker: Masker) -> None:
         self.templates = templates
         self._masker = masker
-        self._limit = limit
 
     def write(self, form: Form, context: PromptContext) -> str:
         """Return the prompt. If it is too long, its least important parts are shortened first."""
         values = _TemplateValues(context, self._masker)
-        limits = dict(PART_LIMITS)
+        limits = {part: usual for part, (usual, _) in PART_LIMITS.items()}
         text = self._render(form, values, limits)
-        for part, minimum in PART_MINIMUM.items():
-            while _size(text) > self._limit and limits[part] > minimum:
-                limits[part] = max(minimum, limits[part] // 2)
+        for part, (_, least) in PART_LIMITS.items():
+            while _size(text) > LIMIT and limits[part] > least:
+                limits[part] = max(least, limits[part] // 2)
                 text = self._render(form, values, limits)
-        return shortened(text, self._limit)
+        return shortened(text, LIMIT)
 
     def _render(self, form: Form, values: _TemplateValues, limits: Mapping[str, int]) -> str:
         failure = values.context.failure

@@ -35,7 +35,8 @@ COMPARED_FIXES = 50
 # The share of words that two similar errors have in common, and how many words each must have.
 SIMILAR = 0.6
 FEWEST_WORDS = 3
-# The approaches that worked before and are named in a prompt.
+# The fixes and approaches that worked before and are named in a prompt.
+FIXES = 3
 APPROACHES = 2
 # 95% of a normal distribution lie within this many standard deviations.
 Z = 1.959964
@@ -215,13 +216,13 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
 
 
 def fixed_before(
-    history: History, error: str, *, fingerprint: str, kind: str, limit: int = 3
+    history: History, error: str, *, fingerprint: str, kind: str
 ) -> tuple[PastFix, ...]:
     """Return what made a task pass after the same error, or else after similar errors."""
     fixes = _successful_fixes(history, "fingerprint", fingerprint) if fingerprint else []
     if not fixes:
         fixes = _similar(_successful_fixes(history, "kind", kind), error)
-    return tuple(_merged(fixes)[:limit])
+    return tuple(_merged(fixes)[:FIXES])
 
 
 def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple[str, ...]:
