@@ -151,7 +151,7 @@ class Runner:
         environ: Mapping[str, str],
         logs: Path,
         shell: str | None = None,
-        mask: Callable[[str], str] | None = None,
+        mask: Callable[[str], str] = str,
         limit: int = STORED,
         grace: float = GRACE,
         name: str = "commands",
@@ -283,7 +283,7 @@ class Runner:
             return ""
         lines = decode(parsed.stderr).strip().splitlines()
         message = lines[0].removeprefix(f"{shell}: ") if lines else "the shell cannot parse it"
-        return message if self._mask is None else self._mask(message)
+        return self._mask(message)
 
     @property
     def uses_bash(self) -> bool:
@@ -450,7 +450,7 @@ class Runner:
         if plan.junit is None or _stamp(plan.junit) in {None, plan.junit_before}:
             return None
         written = Path(plan.junit)
-        if self._mask is not None and written.parent == self.logs:
+        if written.parent == self.logs:
             mask_file(written, self._mask)
         return written
 

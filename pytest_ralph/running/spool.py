@@ -128,7 +128,7 @@ class SpoolWriter:
         self,
         file: str | os.PathLike[str],
         limit: int = STORED,
-        mask: Callable[[str], str] | None = None,
+        mask: Callable[[str], str] = str,
         raw: RawOutput | None = None,
     ) -> None:
         self.file = file
@@ -180,14 +180,14 @@ class SpoolWriter:
 
     def _open_key(self) -> int:
         """Return where a private key begins that may go on in the next chunk; -1 if none does."""
-        if self._mask is None or KEY_BEGIN.encode() not in self._pending:
+        if KEY_BEGIN.encode() not in self._pending:
             return -1
         begin = open_key(self._pending.decode("latin-1"))
         is_too_long = len(self._pending) - begin > LONGEST_KEY
         return -1 if is_too_long else begin
 
     def _masked(self, block: bytes) -> bytes:
-        return block if self._mask is None else _masked(block, self._mask)
+        return _masked(block, self._mask)
 
     def _store(self, block: bytes) -> None:
         stored = block[: self._room]

@@ -113,7 +113,7 @@ def test_a_secret_in_an_endless_line_is_masked(tmp_path: Path) -> None:
 def test_the_log_grows_while_the_command_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "FLUSH", -1.0)
+    monkeypatch.setattr(room, "FLUSH_INTERVAL", -1.0)
     writer = SpoolWriter(tmp_path / "log")
     writer.write(b"whole line\nhalf a")
     assert Path(writer.file).read_bytes() == b"whole line\n"
