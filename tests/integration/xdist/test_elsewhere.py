@@ -124,11 +124,23 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[str]:
+def privilege_separation() -> Iterator[None]:
+    """The directory that sshd needs as root; only the service of the system makes it."""
+    directory = Path("/run/sshd")
+    made = os.geteuid() == 0 and not directory.exists()
+    if made:
+        directory.mkdir(mode=0o755)
+    yield
+    if made:
+        directory.rmdir()
+
+
+@pytest.fixture
+def sshd(tmp_path: Path, privilege_separation: None) -> Iterator[str]:
     """A real sshd on the loopback with its own keys; gives the address of a worker behind it."""
     program = shutil.which("sshd") or "/usr/sbin/sshd"
     if not os.access(program, os.X_OK) or not shutil.which("ssh-keygen"):
-        pytest.skip("sshd is not installed")
+        pytest.skip("sshd is not installed (openssh-server)")
     for name in ("host", "user"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{tmp_path}/{name}"]
         subprocess.run(command, check=True, timeout=30)
