@@ -42,6 +42,7 @@ ONCE = (
     "tests/integration/test_hook_examples.py",
     "tests/integration/xdist/test_stress.py",
     "tests/unit/failure/test_hostile.py",
+    "tests/unit/failure/test_readings.py::test_of_two_readings_of_a_line_every_process",
     "tests/unit/failure/test_rules.py",
     "tests/unit/failure/test_samples.py",
     "tests/unit/failure/test_wording.py",
@@ -49,6 +50,8 @@ ONCE = (
     "tests/unit/healing/test_fix_task.py::test_no_error_text_can_add_a_task_or_a_field",
     "tests/unit/history/test_learning.py::test_learning_stays_quick_with_many_attempts",
     "tests/unit/history/test_stats.py::test_measuring_takes_linear_time",
+    "tests/unit/report/test_halt.py::test_the_box_is_as_wide_as_the_terminal",
+    "tests/unit/running/test_left_behind.py::test_a_command_that_ends_takes_no_process_of_one",
     "tests/unit/spec/test_edit.py::test_inserting_adds_one_task_and_changes_nothing_else",
     "tests/unit/spec/test_edit.py::test_ticking_flips_one_character",
     "tests/unit/spec/test_frontmatter.py::test_values_may_not_be_nested_too_deeply",
@@ -60,12 +63,28 @@ ONCE = (
 )
 
 
+# What depends on the versions of pytest and other plugins: every case runs on every Python.
+EVERY_CASE = (
+    "tests/integration/collecting/",
+    "tests/integration/neighbours/",
+    "tests/integration/xdist/",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what tox runs on one Python only.
+
+    Of any other test with a table of cases the first case runs on every Python.
+    """
+    seen = set()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        further_case = test in seen and not test.startswith(EVERY_CASE)
         if item.nodeid.startswith(SLOW):
             item.add_marker("slow")
-        elif item.nodeid.startswith(ONCE):
+        elif item.nodeid.startswith(ONCE) or further_case:
             item.add_marker("once")
+        seen.add(test)
 
 
 class InstalledPackage:
