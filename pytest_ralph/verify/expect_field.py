@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.model import Stream, Verify
 
 # What must not be cut at a semicolon inside it.
-_ITEM = regex(r"(?:\"(?:\\.|[^\"\\])*\"|(?<=matches )/(?:\\.|[^/\\])*/|[^;])+")
+_QUOTED = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
+_ITEM = regex(rf"(?:{_QUOTED}|(?<=matches )/(?:\\.|[^/\\])*/|[^;])+")
 _EXIT = regex(r"exits?(?: code| status)?:? (?P<status>\d+)", re.IGNORECASE)
+_NONZERO = regex(r"exits? (?:!= ?0|non-?zero)", re.IGNORECASE)
 _COMPARED = regex(r"(?P<stream>stdout|stderr) ?(?P<op>==|!=|>=|>|<=|<) ?(?P<value>\S.*)")
-_CONTAINED = regex(
-    r"(?P<stream>stdout|stderr) (?P<op>contains|not contains) (?P<text>\"(?:\\.|[^\"\\])*\")"
-)
+_CONTAINED = regex(rf"(?P<stream>stdout|stderr) (?P<op>contains|not contains) (?P<text>{_QUOTED})")
 _EMPTY = regex(r"(?P<stream>stdout|stderr) empty")
 _MATCHED = regex(r"(?P<stream>stdout|stderr) matches /(?P<pattern>(?:\\.|[^/\\])+)/")
 _FILE = regex(r"file (?P<path>\"[^\"]+\"|`[^`]+`|\S+) exists")
 _NUMBER = regex(r"[-+]?\d+(?:\.\d+)?")
-_STRING = regex(r"\"(?:\\.|[^\"\\])*\"")
+_STRING = regex(_QUOTED)
 # An author who starts like this means the language of this module.
 _ATTEMPT = regex(r"[`\s]*(?:exit \S|stdout\b|stderr\b|file \S+ )")
 # Where a line, or an item of a list, states another expectation.
@@ -96,6 +96,8 @@ def apply_expect_field(verify: Verify, text: str) -> Verify:
 def _parse_item(item: str) -> Expect:
     if match := _EXIT.fullmatch(item):
         return Expect("exit", "==", int(match["status"]))
+    if _NONZERO.fullmatch(item):
+        return Expect("exit", "nonzero")
     if match := _EMPTY.fullmatch(item):
         return Expect(_stream(match), "empty")
     if match := _CONTAINED.fullmatch(item):
