@@ -293,7 +293,7 @@ def _unused_option(arguments: Iterable[object]) -> str | None:
     """Return a line about an option of ours on a command line that asks for no ralph run."""
     flags = {str(argument).partition("=")[0] for argument in arguments}
     if {"--ralph-recovery", "--no-ralph-recovery"} <= flags:
-        return "ralph: off, as --no-ralph-recovery follows --ralph-recovery (to verify: --ralph)"
+        return "ralph: off, because --no-ralph-recovery comes last (to verify only: --ralph)"
     for option in OPTIONS:
         if option.flag in flags:
             return (

@@ -118,7 +118,7 @@ def _read_table(path: Path) -> Any:
 def _check_row(path: Path, name: object, row: Any) -> None:
     if not isinstance(name, str) or not hasattr(row, "items"):
         line = row.lc.line if hasattr(row, "lc") else 0
-        raise KindsError(path, line + 1, f"{name}: a kind is a name with a mapping of columns")
+        raise KindsError(path, line + 1, f"{name}: a kind must be a name that maps to columns")
     for column, value in row.items():
         problem = _problem(column, value)
         if problem:
@@ -138,8 +138,8 @@ def _problem(column: str, value: object) -> str | None:
         return f"{column} must be one of {allowed}, not {_as_yaml(value)}"
     if column in LISTS:
         is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return None if is_list else f"{column} must be a list of texts"
-    return None if isinstance(value, str) else f"{column} must be a text"
+        return None if is_list else f"{column} must be a list of strings"
+    return None if isinstance(value, str) else f"{column} must be a string"
 
 
 def _as_yaml(value: object) -> str:

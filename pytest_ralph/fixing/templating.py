@@ -71,7 +71,7 @@ class Templates:
             name, _, kind = file.name.removesuffix(SUFFIX).partition(".")
             if name in FORMS and kind and kind not in kinds:
                 shown = inert.one_line(kind)
-                warnings.append(f"{file}: never used: there is no failure kind named {shown}")
+                warnings.append(f"{file}: never used: no failure kind is named {shown}")
         return tuple(warnings)
 
     @cached_property

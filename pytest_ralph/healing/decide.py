@@ -321,7 +321,7 @@ def executors_unavailable(outage: str) -> Decision:
 def budget_spent(budget: Budget) -> Decision:
     """No executor may be run any more."""
     if budget.is_cost_reached:
-        reason = f"the executors of this run cost ${budget.cost:.2f}"
+        reason = f"the executors of this run have cost ${budget.cost:.2f}"
         line = f"ERROR: Max cost (${budget.max_cost:.2f}) reached"
     else:
         reason = f"all {budget.total} executor runs allowed in this run are used up"
@@ -403,6 +403,6 @@ RULES: tuple[Rule, ...] = (
         lambda f, _: f.type == VERIFICATION_FAILED,
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
-    (_unknown_once, _answer("fix", "{what}: one fix, then a person has to look at it")),
+    (_unknown_once, _answer("fix", "{what}: one fix; if it does not help, the task is given up")),
     (lambda _, __: True, _came_back),
 )

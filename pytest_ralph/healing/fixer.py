@@ -353,7 +353,7 @@ class Fixer:
             if modification is None:
                 return False
             if self._perform_added is None:
-                raise ModificationError(f"{self.task.id} was itself added by such a request")
+                raise ModificationError(f"{self.task.id} was itself added at an executor's request")
             added = self.spec_files.add_tasks(self.task, modification)
         except ModificationError as error:
             refusal = f"the executor's request to change the plan is refused: {error}"
@@ -361,7 +361,7 @@ class Fixer:
             return False
         ids = ", ".join(task.id for task in added)
         reason = one_line(modification.reason)
-        self.log.note(f"{self.task.id}: {ids} added because the executor asked for it: {reason}")
+        self.log.note(f"{self.task.id}: {ids} added at the executor's request: {reason}")
         if modification.type == FOLLOWUP:
             self.log.followups += added
             return False

@@ -570,7 +570,9 @@ def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
             continue
         kept = copy.rename(copy.with_name(f"{spec.name}-before-kill.saved"))
         shown = "/".join(kept.parts[-4:])
-        line = f"{', '.join(fields)} changed while an executor was at work in a run that was killed"
+        line = (
+            f"{', '.join(fields)} changed while an executor was running, in a run that was killed"
+        )
         lines.append(f"{line}: compare {spec.path.name} with {shown}")
     return lines
 

@@ -417,7 +417,9 @@ class SpecFiles:
                 self._require_in_place()
                 yield
             except (SpecError, StateError) as error:
-                raise SpecFilesError(f"{error} (it was readable when the run began)") from error
+                raise SpecFilesError(
+                    f"{error} (it was readable at the start of the run)"
+                ) from error
             except OSError as error:
                 raise SpecFilesError(_why(error, self.spec.directory)) from error
 
@@ -429,7 +431,7 @@ class SpecFiles:
             return
         for path, place in self._places.items():
             if os.path.realpath(path) != place:
-                raise OSError(errno.ELOOP, "a link was put in its place", path)
+                raise OSError(errno.ELOOP, "it was replaced by a link", path)
 
 
 def _identity(directory: Path) -> tuple[object, ...]:

@@ -52,9 +52,9 @@ def unmet(
     `printed` holds the output of each stream that something is expected of.
     """
     if ended.timed_out:
-        return (Unmet("the command to end", f"a timeout after {ended.duration:.1f} s"),)
+        return (Unmet("the command to finish", f"a timeout after {ended.duration:.1f} s"),)
     if ended.interrupted:
-        return (Unmet("the command to end", f"an interrupt after {ended.duration:.1f} s"),)
+        return (Unmet("the command to finish", f"an interrupt after {ended.duration:.1f} s"),)
     if not expects:
         if ended.exit_code == 0:
             return ()

@@ -118,7 +118,7 @@ def why_not_run(task: Task, settings: Settings) -> str | None:
 def expected(check: Check) -> str:
     """Return what is expected of a check in words."""
     words = [in_words(expect) for expect in check.expect]
-    words += [f"file {name} there" for name in check.files]
+    words += [f"file {name} to exist" for name in check.files]
     return "; ".join(words) or "exit status 0"
 
 

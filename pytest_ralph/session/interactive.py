@@ -49,14 +49,14 @@ HELP = """\
   Enter  continue as decided
 """
 EDIT_AGAIN = "Enter to edit it again, [u]se it as it was? "
-HALTED = "halted by a person"
-FIX_WANTED = "a person asked for a fix"
+HALTED = "halted on request"
+FIX_WANTED = "a fix was requested"
 DECISIONS = {
     "fix": Decision("fix", FIX_WANTED),
     "edit": Decision("fix", FIX_WANTED, edit=True),
-    "retry": Decision("retry", "a person asked to try again"),
-    "skip": Decision("escalate", "skipped by a person", "skipped"),
-    "give up": Decision("escalate", "you decided so", "given up"),
+    "retry": Decision("retry", "another attempt was requested"),
+    "skip": Decision("escalate", "skipped on request", "skipped"),
+    "give up": Decision("escalate", "your choice", "given up"),
     "halt": Decision("escalate", HALTED, "halted"),
 }
 # Decisions that "fix" confirms as they are.

@@ -53,7 +53,8 @@ class Preflight:
             raise pytest.UsageError(str(error)) from None
         except (OSError, HistoryError) as error:
             self.run.messages.note(
-                f"the spec could not be locked, so another run would go unnoticed: {error}"
+                "the spec could not be locked, so a second run at the same time would not be "
+                f"noticed: {error}"
             )
 
     def _check_links(self, spec: Spec) -> None:
@@ -67,7 +68,7 @@ class Preflight:
             for name in files_outside(task, self.run.root):
                 place = f"{self.run.specs.relative(spec.path)}:{task.line}: Files of {task.id}"
                 self.run.messages.note(
-                    f"{place} leads out of the project: "
+                    f"{place} points outside the project: "
                     f"{one_line(name)} is not repaired or committed"
                 )
 
@@ -104,13 +105,13 @@ def outside_target(path: Path, root: Path) -> Path | None:
 
 
 def refuse_to_write(paths: Iterable[Path], root: Path) -> None:
-    """Raise UsageError for the first path that a link leads out of the project."""
+    """Raise UsageError for the first path that a link points outside the project."""
     for path in paths:
         target = outside_target(path, root)
         if target is not None:
             name = one_line(path.relative_to(root).as_posix())
             raise pytest.UsageError(
-                f"{name} leads out of the project, to {one_line(str(target))}: "
+                f"{name} points outside the project, to {one_line(str(target))}: "
                 "nothing is written there"
             )
 

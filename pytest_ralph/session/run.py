@@ -209,7 +209,7 @@ def _set_state_aside(run: Run, spec: Spec) -> None:
     if moved_to is not None:
         run.messages.note(
             f"{spec.name}: state moved aside to {moved_to.name}; "
-            "tasks.md, commits and history are as they were"
+            "tasks.md, commits and history are unchanged"
         )
 
 

@@ -221,7 +221,9 @@ def _read(file: Path) -> str:
 
     nul = data.find(b"\0")
     if nul >= 0:
-        raise SpecError(file, data.count(b"\n", 0, nul) + 1, "not a text file (it holds NUL bytes)")
+        raise SpecError(
+            file, data.count(b"\n", 0, nul) + 1, "not a text file (it contains NUL bytes)"
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -166,7 +166,7 @@ def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
 
 def _unknown_key(key: str) -> str:
     close = get_close_matches(key.replace("_", "-"), SETTING_KEYS, 1)
-    hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(SETTING_KEYS)}"
+    hint = f"did you mean `{close[0]}`?" if close else f"known keys: {', '.join(SETTING_KEYS)}"
     return f"unknown key `{key}` under `ralph:`; {hint}"
 
 
@@ -183,7 +183,7 @@ def _plain(value: Any) -> Any:
     try:
         return _converted(value, count(1))
     except RecursionError:
-        raise FrontMatterError(2, "front matter that contains itself") from None
+        raise FrontMatterError(2, "front matter refers to itself") from None
 
 
 def _converted(value: Any, numbers: Iterator[int]) -> Any:

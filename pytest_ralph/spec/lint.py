@@ -148,7 +148,7 @@ def lint_syntax(spec: Spec) -> list[LintFinding]:
             error = shell_error(check.command)
             if error:
                 line = _line_of_text(task, lines, check.command)
-                message = f"{task.id}: the shell cannot parse the Verify: {error}"
+                message = f"{task.id}: the shell cannot parse the Verify field: {error}"
                 found.append(LintFinding(line, "shell-syntax", message, "error"))
     return found
 
@@ -192,7 +192,7 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
         message = f"{task.id}: {task.verify.invalid}"
         yield LintFinding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
-        message = f"{task.id}: only a person can check this: {task.verify.by_hand}"
+        message = f"{task.id}: cannot be checked automatically: {task.verify.by_hand}"
         yield LintFinding(verify_line, "manual", message)
     elif "Expect" in task.fields:
         message = f"{task.id}: the Expect field has no command: add `- **Verify**:` with one"

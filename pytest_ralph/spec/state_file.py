@@ -94,7 +94,7 @@ def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
     if not isinstance(value, dict):
         raise ValueError(f"{field} is not an object")
     if not all(isinstance(entry, dict) for entry in value.values()):
-        raise ValueError(f"{field} holds something that is not an object")
+        raise ValueError(f"{field} contains something that is not an object")
     return value
 
 

@@ -43,7 +43,7 @@ def shown(task: Task) -> list[str]:
     expects = [in_words(expect) for check in verify.checks for expect in check.expect]
     asked = "; ".join(expects)
     if verify.manual:
-        asked = "a person says so"
+        asked = "reported as MANUAL"
     elif not verify.checks:
         asked = "–"
     return [task.heading, commands or "nothing", asked or "it exits with 0"]

@@ -49,7 +49,7 @@ def refused(pytester: pytest.Pytester, outside: Path, name: str, *args: str) -> 
     result = pytester.runpytest(*args, "--ralph-executor", "touch done.txt", "specs/demo")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"ERROR: {name} leads out of the project, to {outside}*: nothing is written there"]
+        [f"ERROR: {name} points outside the project, to {outside}*: nothing is written there"]
     )
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
     assert contents(outside) == before
@@ -132,7 +132,7 @@ def test_a_file_outside_the_project_is_named_as_such(
     result.stdout.fnmatch_lines(
         [
             (
-                f"ralph: specs/demo/tasks.md:1: Files of 1.1 leads out of the project: {name} is "
+                f"ralph: specs/demo/tasks.md:1: Files of 1.1 points outside the project: {name} is "
                 "not repaired or committed"
             )
         ]
@@ -177,6 +177,6 @@ def test_a_link_that_an_executor_creates_is_not_followed(
 
     assert result.ret == 1
     found = name or "tasks.md"
-    result.stdout.fnmatch_lines([f"*demo: {found} cannot be*: a link was put in its place; *"])
+    result.stdout.fnmatch_lines([f"*demo: {found} cannot be*: it was replaced by a link; *"])
     kept = {path.name: path.read_bytes() for path in (project / "copy").iterdir()}
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == kept

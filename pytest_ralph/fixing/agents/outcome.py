@@ -68,7 +68,7 @@ PLACE_IN_SCRIPT = re.compile(
 )
 SYNTAX_ERROR = re.compile(r".*\b(?:syntax|indentation) ?error\b.*", re.IGNORECASE)
 LONGEST_LOG_LINE = 300
-INTERRUPTED = "interrupted before it ended"
+INTERRUPTED = "interrupted before it finished"
 TIME_LIMIT_BLOCKER = "Time limit insufficient"
 
 

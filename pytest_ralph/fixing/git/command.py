@@ -123,7 +123,7 @@ class GitCommand(NamedTuple):
                 # Unless it has ended: it hangs, or the run is interrupted.
                 _kill(process)
             if not ended:
-                raise GitError(f"git {arguments[0]} did not end within {TIME_LIMIT:.0f} s")
+                raise GitError(f"git {arguments[0]} did not finish within {TIME_LIMIT:.0f} s")
             out.seek(0)
             errors.seek(0)
             printed = os.fsdecode(out.read())

@@ -99,7 +99,7 @@ class OwnVersions:
         if not state.copy:
             # It is too large, or an executor removed the copies.
             raise GitError(
-                f"there is no copy of {name} as it was, so your edits cannot be told apart"
+                f"no copy of the original {name} exists, so your edits cannot be told apart"
             )
         blob = self._git("hash-object", "-w", f"--path={name}", "--", state.copy)
         return IndexEntry(git_mode(state), blob.strip())

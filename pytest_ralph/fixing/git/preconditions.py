@@ -36,7 +36,7 @@ def require_usable_index(git: GitCommand, git_dir: Path) -> None:
     if (git_dir / "index.lock").exists():
         raise GitError("another git process holds the index (index.lock)")
     if git("ls-files", "--unmerged", "-z"):
-        raise GitError("the index holds unresolved conflicts")
+        raise GitError("the index has unresolved conflicts")
 
 
 def require_rollback_target(git: GitCommand, to: str, head: str | None) -> str:

@@ -296,7 +296,7 @@ class Worktrees:
             self._copy_index(copy)
             tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
         if "unmerged" in tree.stderr:
-            raise GitError("the index holds unresolved conflicts")
+            raise GitError("the index has unresolved conflicts")
         name = tree.check("write-tree").strip()
         with self._threads:
             self._staged_trees = {version: name}

@@ -110,7 +110,7 @@ def _read(source: str, place: _Place) -> Iterator[Step]:
         if stage.program in ("source", ".") and stage.executable == stage.program:
             activated = _activated(stage, place) or activated
             continue
-        # Behind a `cd` that leads out of the project or nowhere, nothing is known.
+        # Behind a `cd` that points outside the project or nowhere, nothing is known.
         target = None if stage.directory is None else place.inside(stage.directory)
         if target is None:
             return

@@ -27,9 +27,9 @@ BROKEN = {
     "not UTF-8": (NOT_UTF8, "specs/demo/tasks.md:5: not UTF-8 (byte 0xe9)"),
     "UTF-16": (
         f"# Tasks\n{TASK}".encode("utf-16"),
-        "specs/demo/tasks.md:1: not a text file (it holds NUL bytes)",
+        "specs/demo/tasks.md:1: not a text file (it contains NUL bytes)",
     ),
-    "binary": (BINARY, "specs/demo/tasks.md:3: not a text file (it holds NUL bytes)"),
+    "binary": (BINARY, "specs/demo/tasks.md:3: not a text file (it contains NUL bytes)"),
     "malformed front matter": (
         f"---\nspec: x\nralph: [1, 2\n---\n{TASK}".encode(),
         "specs/demo/tasks.md:*: malformed front matter: *",

@@ -66,5 +66,5 @@ def test_init_writes_through_no_link(pytester: pytest.Pytester) -> None:
         "--rootdir", project, "-c", project / "pytest.ini", "--ralph-init", "x"
     )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: specs/x/tasks.md leads out of the project*"])
+    result.stderr.fnmatch_lines(["ERROR: specs/x/tasks.md points outside the project*"])
     assert not list(outside.iterdir())

@@ -411,7 +411,7 @@ def test_an_edit_before_a_kill_is_reported(repository: Project) -> None:
     )
     result = repository.run(executor="true")
 
-    changed = "Verify of 1.3, * changed while an executor was at work in a run that was killed"
+    changed = "Verify of 1.3, * changed while an executor was running, in a run that was killed"
     result.stdout.fnmatch_lines(
         [f"ralph: demo: {changed}: compare tasks.md with .ralph/backups/*/demo-before-kill.saved"]
     )

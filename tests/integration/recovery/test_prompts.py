@@ -206,8 +206,8 @@ def test_every_prompt_is_complete_and_misleads_nobody(parser: Project, name: str
         "Do not edit, weaken, skip or delete a test",
         "Do not edit tasks.md (no task, no Verify, Done when or Expect field)",
         "Do not commit, stash or switch branches.",
-        "Start with these files: src/parser.txt. They are where to start, not a fence",
-        "it alone decides: `sh check.sh`",
+        "Start with these files: src/parser.txt. They are where to start, not a limit",
+        "its result alone decides: `sh check.sh`",
     ):
         assert part in prompt, part
 

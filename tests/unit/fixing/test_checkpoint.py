@@ -610,7 +610,7 @@ def test_a_hanging_git_is_ended_with_its_children(
 ) -> None:
     monkeypatch.setattr(gitcommand, "TIME_LIMIT", 0.3)
     environ = stand_in(tmp_path / "bin", f"(sleep 2; touch {tmp_path}/alive) & sleep 60")
-    with pytest.raises(GitError, match="git status did not end within 0 s"):
+    with pytest.raises(GitError, match="git status did not finish within 0 s"):
         GitCommand.at(tmp_path, environ)("status")
     time.sleep(2.2)
     assert not (tmp_path / "alive").exists()

@@ -96,7 +96,7 @@ def test_every_form_has_the_essential_parts(prompts: Prompts, form: Form) -> Non
     assert "Tests state what is wanted." in text
     assert "Do not edit tasks.md" in text
     assert "Do not commit, stash or switch branches." in text
-    assert "it alone decides: `pytest -q tests/test_parser.py`" in text
+    assert "its result alone decides: `pytest -q tests/test_parser.py`" in text
     assert re.search(r"^ {4}TASK_COMPLETE$", text, re.MULTILINE)
     assert "Task <id>: <title> FAILED" in text
     assert "- Attempted fix: " in text

@@ -104,9 +104,6 @@ def test_a_template_of_unknown_kind_is_reported(directory: Path) -> None:
     for name in ("fix.lint_eror.md.j2", "fix.lint_error.md.j2", "part.of.mine.md.j2"):
         (directory / name).write_text("text")
     assert Templates(directory).check(("lint_error",)) == (
-        (
-            f"{directory / 'fix.lint_eror.md.j2'}: never used: there is no failure kind "
-            "named lint_eror"
-        ),
+        f"{directory / 'fix.lint_eror.md.j2'}: never used: no failure kind is named lint_eror",
     )
     assert Templates().check(()) == ()

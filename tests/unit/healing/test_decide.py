@@ -190,13 +190,13 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ("failed verification", TESTS, AGENT, "fix", "verification failed"),
     ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
     ("failed verification, nobody", TESTS, {}, "fix", ""),
-    ("unknown", UNKNOWN, AGENT, "fix", "one fix, then a person has to look"),
+    ("unknown", UNKNOWN, AGENT, "fix", "one fix; if it does not help, the task is given up"),
     (
         "unknown after another failure",
         UNKNOWN,
         {**AGENT, "fixes": ("1",), "is_new_kind": True},
         "fix",
-        "one fix, then a person has to look",
+        "one fix; if it does not help, the task is given up",
     ),
     ("unknown again", UNKNOWN, {**AGENT, "fixes": ("1",)}, "escalate", "unknown error"),
 ]

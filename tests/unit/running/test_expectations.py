@@ -210,11 +210,11 @@ def missed(expects: tuple[Expect, ...], ended: CommandResult) -> tuple[Unmet, ..
             {"out": "a:1\nb:1"},
             ["counts on stdout that add up to 3, got 2"],
         ),
-        ((), {"timed_out": True}, ["the command to end, got a timeout after 2.0 s"]),
+        ((), {"timed_out": True}, ["the command to finish, got a timeout after 2.0 s"]),
         (
             (Expect("stdout", "empty"),),
             {"status": None, "interrupted": True},
-            ["the command to end, got an interrupt after 2.0 s"],
+            ["the command to finish, got an interrupt after 2.0 s"],
         ),
     ],
 )

@@ -74,8 +74,8 @@ def write(path: Path, data: bytes) -> Path:
     ("data", "line", "message"),
     [
         (b"a\nb\n\xff\xfe\n", 3, "not UTF-8 (byte 0xff)"),
-        ("- [ ] 1.1 a\n".encode("utf-16"), 1, "not a text file (it holds NUL bytes)"),
-        (b"a\n\x00\n", 2, "not a text file (it holds NUL bytes)"),
+        ("- [ ] 1.1 a\n".encode("utf-16"), 1, "not a text file (it contains NUL bytes)"),
+        (b"a\n\x00\n", 2, "not a text file (it contains NUL bytes)"),
     ],
 )
 def test_a_file_that_is_no_spec_gets_one_line_with_file_and_line(

@@ -85,7 +85,7 @@ def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
             3,
             "unknown key `max_fixs` under `ralph:`; did you mean `max-fixes`",
         ),
-        ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known are "),
+        ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known keys: "),
         ("---\nralph:\n  verify: make\n---\n", 3, "must map"),
         ("---\nralph:\n  verify:\n    a: make\n    b: {c: d}\n---\n", 5, "must map"),
     ],

@@ -200,7 +200,7 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
         ("- **Do**: x", "1.1: no Verify field: add `- **Verify**:` with a command that checks it"),
         (
             "- **Verify**: Look at the page",
-            "1.1: only a person can check this: Look at the page",
+            "1.1: cannot be checked automatically: Look at the page",
         ),
         ("- **Verify**: `make || true`", "1.1: `|| true` makes it pass whatever happens"),
         (
@@ -242,7 +242,7 @@ def test_a_check_that_no_shell_can_parse_is_found(command: str) -> None:
     spec = Spec.parse(f"- [ ] 1.1 A\n  - **Verify**:\n    ```bash\n    {command}\n    ```\n")
     (finding,) = lint_syntax(spec)
     assert (finding.line, finding.code, finding.severity) == (4, "shell-syntax", "error")
-    assert finding.message.startswith("1.1: the shell cannot parse the Verify: ")
+    assert finding.message.startswith("1.1: the shell cannot parse the Verify field: ")
 
 
 @pytest.mark.parametrize("command", ["make", "[ -f x ] && ! grep -q 'a|b' x", "f() { a; }; f"])
