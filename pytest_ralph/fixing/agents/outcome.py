@@ -182,6 +182,20 @@ def without_prompt(text: str, prompt: str) -> str:
 
 def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | None:
     """Return the first reason that applies: how it ended, what it reported, what it said last."""
+    stopped = _why_stopped(run)
+    if stopped is not None:
+        return stopped
+    if run.result.exit_code != 0:
+        return _why_nonzero(run, answer)
+    if claims.failed_block or claims.report:
+        return Reason()
+    if answer.strip():
+        return _why_doubtful(run.transcript, answer, claims)
+    return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
+
+
+def _why_stopped(run: FinishedRun) -> Reason | None:
+    """Return what kept a run from its end: a person, a time limit, an error or a signal."""
     result = run.result
     transcript = run.transcript
     if result.interrupted:
@@ -197,16 +211,16 @@ def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | N
     if number:
         name = signal.strsignal(number)
         return Reason("crash", f"executor was killed by signal {number} ({name})")
+    return None
 
-    if result.exit_code == NOT_FOUND and not run.is_agent:
+
+def _why_nonzero(run: FinishedRun, answer: str) -> Reason:
+    """Return what an exit status other than 0 says; the output may say more."""
+    if run.result.exit_code == NOT_FOUND and not run.is_agent:
         return Reason("command_not_found")
-    if result.exit_code != 0 and not answer.strip() and not run.log.strip():
+    if not answer.strip() and not run.log.strip():
         return Reason(error=f"{_exit_status(run)} and printed nothing")
-    if result.exit_code != 0 or claims.failed_block or claims.report:
-        return Reason()
-    if answer.strip():
-        return _why_doubtful(transcript, answer, claims)
-    return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
+    return Reason()
 
 
 def _is_uninformative(run: FinishedRun, reason: Reason, claims: Claims) -> bool:
