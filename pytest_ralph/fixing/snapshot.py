@@ -19,13 +19,20 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary, open_directory, replacing
+from pytest_ralph.files import (
+    RALPH_DIRECTORY,
+    STATE_NAME,
+    is_temporary,
+    open_directory,
+    read_regular,
+    replacing,
+)
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.running.open_files import files_being_written
-from pytest_ralph.running.project_files import files_below
+from pytest_ralph.running.project_files import entries_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 # Larger files are noticed when they change, but no copy of them is kept.
 MAX_FILE_SIZE = 10 * 1024 * 1024
@@ -133,10 +140,14 @@ class Snapshots:
             self._begun = time.monotonic()
             if self._logs is None:
                 self._logs = files_being_written(self.root)
-            paths = self._paths()
-            if self._logs:
-                paths = [path for path in paths if path not in self._logs]
-            self._last = self._states(paths)
+            entries = None
+            if self._list_files is None:
+                entries = entries_below(self.root)
+                listed: Iterable[str] = entries
+            else:
+                listed = self._listed(self._list_files)
+            paths = [path for path in listed if path not in self._logs]
+            self._last = self._states(paths, entries)
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:
@@ -175,16 +186,17 @@ class Snapshots:
                     Path(entry.path).unlink()
             self.directory.rmdir()
 
-    def _paths(self) -> Iterable[str]:
-        if self._list_files is None:
-            return files_below(self.root)
+    def _listed(self, list_files: Callable[[], Iterable[str]]) -> Iterable[str]:
         try:
-            return self._list_files()
+            return list_files()
         except GitError:
             # An executor may have removed the repository.
             return tuple(self._last)
 
-    def _states(self, paths: Iterable[str]) -> Snapshot:
+    def _states(
+        self, paths: Iterable[str], entries: Mapping[str, os.DirEntry[str]] | None = None
+    ) -> Snapshot:
+        """Return the states of files, of which `entries` may just have been listed."""
         if self._copied and not self.directory.is_dir():
             self.losses += 1
             self._copied = 0
@@ -195,7 +207,8 @@ class Snapshots:
         for path in paths:
             # Most files are as they were. A Path for each of them would be most of the cost.
             known = self._last.get(path)
-            if known is None or not is_unchanged(root + path, known):
+            file = root + path if entries is None else entries[path]
+            if known is None or not is_unchanged(file, known):
                 known = self._state(path)
             if known is None:
                 continue
@@ -225,7 +238,7 @@ class Snapshots:
         try:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
+            copy.write_bytes(read_regular(file))
         except OSError:
             # Unreadable or gone, or the copy cannot be written.
             with contextlib.suppress(OSError):
@@ -243,10 +256,10 @@ def _without_files_behind(snapshot: Snapshot, links: Iterable[str]) -> Snapshot:
     return {path: state for path, state in snapshot.items() if not path.startswith(prefixes)}
 
 
-def is_unchanged(file: str, known: FileState) -> bool:
+def is_unchanged(file: str | os.DirEntry[str], known: FileState) -> bool:
     """Return whether a file has not been written since its state was `known`."""
     try:
-        status = os.lstat(file)
+        status = os.lstat(file) if isinstance(file, str) else file.stat(follow_symlinks=False)
     except OSError:
         return False
     return (

@@ -78,6 +78,9 @@ class Regressions:
 
     def __init__(self) -> None:
         self._passed: dict[Key, PassedTask] = {}
+        # The tasks that ever passed, by each file and directory, or pattern, that matters to them.
+        self._by_place: dict[str, list[Key]] = {}
+        self._by_pattern: dict[str, list[Key]] = {}
         self._work: list[Work] = []
 
     @property
@@ -89,7 +92,12 @@ class Regressions:
         """Have a task verified again after later work on its files."""
         files = tuple(dict.fromkeys((*task.files, *result.changed)))
         verified_at = max((attempt.started for attempt in result.verifications), default=0.0)
-        self._passed[_key(spec_run, task)] = PassedTask(spec_run, task, files, verified_at)
+        key = _key(spec_run, task)
+        self._passed[key] = PassedTask(spec_run, task, files, verified_at)
+        for name in files:
+            self._by_place.setdefault(name.rstrip("/"), []).append(key)
+            if has_wildcard(name):
+                self._by_pattern.setdefault(name, []).append(key)
 
     def forget(self, spec_run: SpecRun, task: Task) -> None:
         """No longer count a task as passed."""
@@ -146,12 +154,26 @@ class Regressions:
         diff = "".join(attempt.diff for attempt in result.attempts)
         work = Work(spec_run, task, result.changed, diff)
         self._work.append(work)
-        own_key = work.key
+        affected = self._affected_by(work.changed) - {work.key}
+        if not affected:
+            return []
         to_check = []
+        # In the order in which they passed.
         for key, passed in list(self._passed.items()):
-            if key != own_key and passed.may_be_broken_by(work):
+            if key in affected and passed.may_be_broken_by(work):
                 to_check.append((key, work))
         return to_check
+
+    def _affected_by(self, changed: tuple[str, ...]) -> set[Key]:
+        """Return the tasks, some of them forgotten, to which one of the changed files matters."""
+        affected: set[Key] = set()
+        for place in _with_directories(changed):
+            affected.update(self._by_place.get(place, ()))
+        # Siblings in a [P] group may be adding patterns.
+        for pattern, keys in list(self._by_pattern.items()):
+            if any(fnmatchcase(path, pattern) for path in changed):
+                affected.update(keys)
+        return affected
 
 
 def _verify_again(

@@ -18,9 +18,9 @@ from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
 from pytest_ralph.healing.document import Document, own_version, with_boxes
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
-from pytest_ralph.spec import edit
 from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.spec.edit import FixNumbers
 from pytest_ralph.spec.fix_tree import has_verify_of
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
@@ -55,12 +55,16 @@ class SpecFiles:
         self.plan = plan
         self.state = state or State.load(spec.directory / STATE_NAME)
         self.lock = threading.RLock()
+        # How many `with` statements hold the lock: one method may call another.
+        self._depth = 0
         # Whether a task that passes is committed after it is ticked.
         self.commits = False
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
         # Names of tasks that passed and were not ticked, and why.
         self.not_ticked: dict[str, str] = {}
+        # The numbers of all fixes, and the versions of document and state that they are from.
+        self._numbers: tuple[tuple[int, int], FixNumbers] | None = None
         # How many executors are at work on the spec.
         self._holds = 0
         self._document = Document(spec, verify)
@@ -154,8 +158,17 @@ class SpecFiles:
         return not fix.checked and self.state.status(fix.name) != EXECUTED
 
     def next_id(self, target: Task) -> str:
+        """An id for the next fix or part of a task; ids never repeat."""
         with self.files():
-            return edit.next_fix_id(self._document.read(), target.id, self.state.used_ids())
+            return self._fix_numbers().next_id(target.id)
+
+    def _fix_numbers(self) -> FixNumbers:
+        spec = self._document.read()
+        version = self._document.reads, id(self.state.data)
+        if self._numbers is None or self._numbers[0] != version:
+            ids = [task.id for task in spec.tasks]
+            self._numbers = version, FixNumbers([*ids, *self.state.used_ids()])
+        return self._numbers[1]
 
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
@@ -163,6 +176,8 @@ class SpecFiles:
             self._document.insert(target, {fix_id: block})
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
+            if self._numbers is not None:
+                self._numbers[1].add(fix_id)
             self.state.save()
             # As it was inserted: another process may have saved the file without it since.
             return self._document.named(fix_id)
@@ -174,6 +189,7 @@ class SpecFiles:
             fault_point("between document and state")
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
+            self._numbers = None
             self.state.save()
             return [self.spec[part_id] for part_id in blocks]
 
@@ -191,8 +207,9 @@ class SpecFiles:
                 raise ModificationError(f"{limit} of them were made for task {target.id}")
             spec = self._document.read()
             taken = {task.id for task in spec.tasks} | {*self.state.used_ids()}
-            first_free = edit.next_fix_id(spec, target.id, self.state.used_ids())
+            first_free = self._fix_numbers().next_id(target.id)
             blocks = numbered(modification.blocks, spec.path, taken, first_free)
+            self._numbers = None
             self._document.insert(target, blocks, before=modification.type == PREREQUISITE)
             fault_point("between document and state")
             self.state.record_modification(
@@ -213,6 +230,7 @@ class SpecFiles:
             if owner is None or not self._document.remove(fix):
                 return False
             self.state.forget_fix(owner.name, fix.id)
+            self._numbers = None
             self.state.save()
             return True
 
@@ -413,8 +431,10 @@ class SpecFiles:
     def files(self) -> Iterator[None]:
         """Hold the lock, and turn errors of the files into a SpecFilesError of one line."""
         with self.lock:
+            self._depth += 1
             try:
-                self._require_in_place()
+                if self._depth == 1:
+                    self._require_in_place()
                 yield
             except (SpecError, StateError) as error:
                 raise SpecFilesError(
@@ -422,6 +442,8 @@ class SpecFiles:
                 ) from error
             except OSError as error:
                 raise SpecFilesError(_why(error, self.spec.directory)) from error
+            finally:
+                self._depth -= 1
 
     def _require_in_place(self) -> None:
         """Raise OSError if a link leads elsewhere since the run began: an executor may do that."""

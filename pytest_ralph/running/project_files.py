@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
@@ -22,31 +21,45 @@ MAX_FILES = 20_000
 
 
 def files_below(root: Path) -> list[str]:
-    """Return the paths of the first 20,000 files below `root`, relative to it, in a fixed order."""
-    found: list[str] = []
-    _add_files(found, str(root), "")
-    return found[:MAX_FILES]
+    """Return the paths of the first 20,000 files below `root`, relative to it, sorted."""
+    return sorted(entries_below(root))
+
+
+def entries_below(root: Path) -> dict[str, os.DirEntry[str]]:
+    """Return the first 20,000 files below `root` by their paths relative to it.
+
+    The status of a file that its entry returns is read more quickly than that of its path.
+    """
+    found: dict[str, os.DirEntry[str]] = {}
+    _add_entries(found, str(root), "")
+    if len(found) > MAX_FILES:
+        found = {path: found[path] for path in sorted(found)[:MAX_FILES]}
+    return found
 
 
 def last_change(root: Path) -> float:
     """Return when a file below `root` was changed last, except those that a run itself writes."""
     latest = 0.0
     logs = files_being_written(root)
-    for path in files_below(root):
-        if path.rpartition("/")[2] not in SPEC_FILES and path not in logs:
+    for path, entry in entries_below(root).items():
+        if entry.name not in SPEC_FILES and path not in logs:
             with contextlib.suppress(OSError):
-                latest = max(latest, os.lstat(f"{root}/{path}").st_mtime)
+                latest = max(latest, entry.stat(follow_symlinks=False).st_mtime)
     return latest
 
 
-def _add_files(found: list[str], directory: str, prefix: str) -> None:
+def _add_entries(found: dict[str, os.DirEntry[str]], directory: str, prefix: str) -> None:
     # All files of a project pass here for each snapshot: a generator would take twice as long.
     try:
-        entries = sorted(os.scandir(directory), key=attrgetter("name"))
+        entries = list(os.scandir(directory))
     except OSError:
         return
+    directories = []
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
-            found.append(prefix + entry.name)
-        elif entry.name not in TOOL_DIRECTORIES and len(found) < MAX_FILES:
-            _add_files(found, entry.path, f"{prefix}{entry.name}/")
+            found[prefix + entry.name] = entry
+        elif entry.name not in TOOL_DIRECTORIES:
+            directories.append(entry.name)
+    for name in sorted(directories):
+        if len(found) < MAX_FILES:
+            _add_entries(found, f"{directory}/{name}", f"{prefix}{name}/")

@@ -86,7 +86,11 @@ class FinalCheck:
         self._run = run
         self._results = results
         self._recover = recover
-        self._work = list(_work(results))
+        self._work: list[ReportedWork] = []
+        self._late_work: list[ReportedWork] = []
+        # When the last work on each file ended.
+        self._worked_until: dict[str, float] = {}
+        self._add_work(_work(results))
         self._specs: dict[str, Spec | None] = {}
 
     def broken(self) -> Iterator[tuple[str, TaskResult]]:
@@ -103,6 +107,15 @@ class FinalCheck:
                 yield broken
                 if broken[1].bad:
                     watched.remove(task)
+
+    def _add_work(self, added: Iterable[ReportedWork]) -> None:
+        for work in added:
+            self._work.append(work)
+            if work.is_late:
+                self._late_work.append(work)
+            for path in work.changed:
+                ended = self._worked_until.get(path, 0.0)
+                self._worked_until[path] = max(ended, work.ended)
 
     def _watch(self, result: TaskResult) -> WatchedTask | None:
         """Return what to know about a task; None if it has not passed or is gone."""
@@ -156,7 +169,7 @@ class FinalCheck:
         watched.verified_until = time.time()
         if result is None:
             return None
-        self._work += _work([result], is_late=True)
+        self._add_work(_work([result], is_late=True))
         watched.verified_from = watched.verified_until
         watched.is_recovered = result.outcome == "recovered"
         return line, result
@@ -170,12 +183,15 @@ class FinalCheck:
         files = watched.files
         has_workers = self._run.has_workers
         found = []
-        for work in self._work:
+        all_work = self._work
+        if files and not has_workers:
+            # The task was verified again at once after all other work.
+            all_work = self._late_work
+        for work in all_work:
             if work.ended <= watched.verified_from or _is_same_task(work.result, result):
                 continue
-            is_same_process = not has_workers or work.result.spec_path == result.spec_path
+            is_same_process = work.result.spec_path == result.spec_path
             if files and not work.is_late and is_same_process:
-                # The task was verified again at once.
                 continue
             if is_affected(files, work.changed):
                 found.append(work)
@@ -203,7 +219,7 @@ class FinalCheck:
                 # Every run writes them.
                 continue
             modified = _modified(self._run.root / path, was_there=path not in result.absent)
-            if modified > max(watched.verified_until, self._worked_until(path)):
+            if modified > max(watched.verified_until, self._worked_until.get(path, 0.0)):
                 by = self._verified_at(modified)
                 return f"{by.spec} {by.id} changed {path}" if by else f"{path} changed"
         return ""
@@ -218,11 +234,6 @@ class FinalCheck:
             return git.changed_tracked_files()
         except GitError:
             return ()
-
-    def _worked_until(self, path: str) -> float:
-        """Return when the last executor run or repair that changed the file ended."""
-        ends = [work.ended for work in self._work if path in work.changed]
-        return max(ends, default=0.0)
 
     def _verified_at(self, moment: float) -> TaskResult | None:
         """Return the task whose Verify ran at that moment; None if there were several."""

@@ -36,6 +36,7 @@ _TOTAL = regex(
     r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)",
     re.MULTILINE,
 )
+_NUMBER = regex(r"\.(\d+)\b")
 _TAB_WIDTH = 4
 
 
@@ -122,18 +123,23 @@ def set_total(source: str, total: int) -> str:
     return source[:start] + body + source[end:]
 
 
-def next_fix_id(spec: Spec, original_id: str, used: Iterable[str] = ()) -> str:
-    """Return an id below `original_id` that no task has; `used` are ids that were removed."""
-    stem = original_id.rstrip(".")
-    prefix = f"{stem}."
-    below = [task.id for task in spec.tasks if task.id.startswith(prefix)]
-    below += [known for known in used if known.startswith(prefix)]
-    highest = 0
-    for known in below:
-        number = re.match(r"\d+\b", known.removeprefix(prefix))
-        if number:
-            highest = max(highest, int(number[0]))
-    return f"{stem}.{highest + 1}"
+class FixNumbers:
+    """The highest number that follows each id in the ids that were ever given."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._highest: dict[str, int] = {}
+        for known in ids:
+            self.add(known)
+
+    def add(self, known: str) -> None:
+        for number in _NUMBER.finditer(known):
+            stem = known[: number.start()]
+            self._highest[stem] = max(self._highest.get(stem, 0), int(number[1]))
+
+    def next_id(self, original_id: str) -> str:
+        """Return an id below `original_id` that no task ever had."""
+        stem = original_id.rstrip(".")
+        return f"{stem}.{self._highest.get(stem, 0) + 1}"
 
 
 def shifted(lines: Iterable[str], columns: int) -> list[str]:

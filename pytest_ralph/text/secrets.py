@@ -10,6 +10,7 @@ import binascii
 import bisect
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.text.inert import ESCAPES
@@ -122,7 +123,9 @@ def _plain_start(pattern: str) -> str:
 
 # A pattern is compiled and tried only where the plain characters it starts with occur.
 _PATTERNS = tuple((_plain_start(pattern), regex(pattern)) for pattern in PATTERNS)
-_LABELLED = tuple((words, regex(pattern)) for pattern, words in LABELLED.items())
+_LABELLED = tuple((word, regex(pattern)) for pattern, words in LABELLED.items() for word in words)
+# Longer texts are rarely masked twice.
+_SHORT = 500
 
 
 class MaskError(ValueError):
@@ -147,12 +150,17 @@ class Masker:
         for value in secret_values(environ):
             spellings |= spellings_of(value.strip())
         self._spellings = sorted(spellings, key=len, reverse=True)
+        # Every prompt repeats the names of the tasks that are done.
+        self._mask_short = lru_cache(1024)(self._mask_text)
 
     def mask(self, text: str) -> str:
         """Return `text` with each secret replaced by `***`.
 
         Text with escapes loses them if they stand in the middle of a secret.
         """
+        return self._mask_short(text) if len(text) < _SHORT else self._mask_text(text)
+
+    def _mask_text(self, text: str) -> str:
         masked = self._mask(text)
         if "\x1b" not in masked:
             return masked
@@ -170,9 +178,7 @@ class Masker:
 
         lowered = text.lower()
         known = [pattern for start, pattern in _PATTERNS if start in text]
-        labelled = [
-            pattern for words, pattern in _LABELLED if any(word in lowered for word in words)
-        ]
+        labelled = dict.fromkeys(pattern for word, pattern in _LABELLED if word in lowered)
         for pattern in (*known, *self._extra, *labelled):
             text = pattern.sub(_masked, text)
         return text

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.edit import (
+    FixNumbers,
     insertion,
     insertion_before,
-    next_fix_id,
     set_total,
     shifted,
     ticked_line,
@@ -64,6 +64,10 @@ AFTER = """\
 
 - [ ] 1.4 Next task
 """
+
+
+def next_id(spec: Spec, original: str, used: tuple[str, ...] = ()) -> str:
+    return FixNumbers([*(task.id for task in spec.tasks), *used]).next_id(original)
 
 
 def insert_task(spec: Spec, original: Task, block: str) -> str:
@@ -255,7 +259,7 @@ def test_below_a_heading_the_fields_stand_at_the_margin() -> None:
 def test_a_fix_of_any_id_is_found_again(original: str) -> None:
     source = f"- [ ] {original} Title\n  - **Verify**: `x`\n"
     spec = Spec.parse(source)
-    fix_id = next_fix_id(spec, original)
+    fix_id = next_id(spec, original)
     after = Spec.parse(insert_task(spec, spec[original], small(fix_id, original)))
     assert [(task.id, task.fix_for) for task in after.tasks] == [
         (original, None),
@@ -267,7 +271,7 @@ def test_a_fix_of_any_id_is_found_again(original: str) -> None:
 def test_a_task_without_an_id_is_fixed_under_its_slug() -> None:
     spec = Spec.parse("- [ ] Wire it up\n  - **Verify**: `x`\n")
     (task,) = spec.tasks
-    fix_id = next_fix_id(spec, task.id)
+    fix_id = next_id(spec, task.id)
     after = Spec.parse(insert_task(spec, task, small(fix_id, task.id)))
     assert [task.id for task in after.tasks] == ["wire-it-up", "wire-it-up.1"]
     assert after.tasks[1].fix_for == "wire-it-up"
@@ -286,7 +290,7 @@ def test_a_task_without_an_id_is_fixed_under_its_slug() -> None:
     ],
 )
 def test_an_id_is_never_given_twice(source: str, used: tuple[str, ...], expected: str) -> None:
-    assert next_fix_id(Spec.parse(source), "1.3", used) == expected
+    assert next_id(Spec.parse(source), "1.3", used) == expected
 
 
 def test_where_an_id_is_given_twice_each_has_its_own_fixes() -> None:
@@ -388,7 +392,7 @@ def test_inserting_adds_one_task_and_changes_nothing_else(
 ) -> None:
     spec = Spec.parse(written(parts, eol, ends))
     original = data.draw(st.sampled_from(spec.tasks))
-    fix_id = next_fix_id(spec, original.id)
+    fix_id = next_id(spec, original.id)
     source = insert_task(spec, original, small(fix_id, original.id))
     after = Spec.parse(source)
 
