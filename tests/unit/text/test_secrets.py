@@ -245,3 +245,10 @@ def test_a_megabyte_takes_no_time(piece: str) -> None:
     started = time.process_time()
     Masker({"A_TOKEN": "abcdef-1"}).mask(text)
     assert time.process_time() - started < 1
+
+
+def test_a_secret_learned_later_is_masked_in_known_text() -> None:
+    masker = Masker({})
+    assert masker.mask("sent abcdef-1") == "sent abcdef-1"
+    masker.learn({"A_TOKEN": "abcdef-1"})
+    assert masker.mask("sent abcdef-1") == "sent ***"
