@@ -226,17 +226,12 @@ class State:
         entry = self._own_entry("splitTaskMap", task_id)
         entry["partIds"] = [*self.part_ids(task_id), part_id]
 
-    def _original(self, task_id: str) -> str:
-        """Return the task that a fix, or a fix of a fix, was made for."""
+    def _owners(self) -> dict[str, str]:
+        """Return the task that each fix was made for."""
         owners: dict[str, str] = {}
         for owner in self._map("fixTaskMap"):
-            for fix_id in self.fix_ids(owner):
-                owners[fix_id] = owner
-        seen: set[str] = set()
-        while task_id in owners and task_id not in seen:
-            seen.add(task_id)
-            task_id = owners[task_id]
-        return task_id
+            owners.update(dict.fromkeys(self.fix_ids(owner), owner))
+        return owners
 
     # Attempts of a task
 
@@ -317,8 +312,9 @@ class State:
                 entry["attempt"] = 0
                 entry.pop("error", None)
 
+        owners = self._owners()
         for task_id in self._map("fixTaskMap"):
-            if self.fixes_attempted(task_id) and self._original(task_id) not in interrupted:
+            if self.fixes_attempted(task_id) and _original(task_id, owners) not in interrupted:
                 self._own_entry("fixTaskMap", task_id)["attempts"] = 0
         if not interrupted and "globalIteration" in self.data:
             self.data["globalIteration"] = 1
@@ -335,6 +331,7 @@ class State:
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
         tree = FixTree(tasks)
+        owners = self._owners()
         for task in tasks:
             if task.fix_for is None:
                 continue
@@ -346,8 +343,9 @@ class State:
                     yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
             elif task.id not in self.fix_ids(owner):
                 self._add_fix(owner, task.id, _addressed_error(task))
+                owners[task.id] = owner
                 # An interrupted run inserted it but could not count it.
-                if self.status(self._original(owner)) == "running":
+                if self.status(_original(owner, owners)) == "running":
                     self._own_entry("fixTaskMap", owner)["attempts"] += 1
                 yield f"{task.id}, a fix of {owner} in tasks.md, was missing in the state file"
 
@@ -393,6 +391,15 @@ def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) 
         elif key not in base or mine != before:
             merged[key] = mine
     return merged
+
+
+def _original(task_id: str, owners: Mapping[str, str]) -> str:
+    """Return the task that a fix, or a fix of a fix, was made for."""
+    seen: set[str] = set()
+    while task_id in owners and task_id not in seen:
+        seen.add(task_id)
+        task_id = owners[task_id]
+    return task_id
 
 
 def _own_errors(entry: dict[str, Any]) -> dict[str, Any]:
