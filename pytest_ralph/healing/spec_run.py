@@ -179,22 +179,17 @@ class SpecRun:
             run.first_attempt()
         except (RecoveryError, TemplatesError) as error:
             run.stopped(error)
+        except KeyboardInterrupt:
+            run.close()
+            raise
 
     def finish(self, run: TaskRun) -> TaskResult:
         """Recover the task if its first attempt failed, and return its result."""
         ended_before = run.result is not None
         try:
-            result = run.finish()
-            if run.log.followups and result.passed:
-                result = self._perform_followups(run, result)
-        except (RecoveryError, TemplatesError) as error:
-            result = run.stopped(error)
-        try:
-            # Also after an error: an executor may have been at work before it.
-            result = self._heal_regressions(run, result)
-        except (RecoveryError, TemplatesError) as error:
-            result = run.stopped(error)
+            result = self._recover(run)
         finally:
+            # Also after an interrupt: what an executor has done so far is kept.
             run.close()
         if result.passed:
             self._remember_for_rollback(run.task)
@@ -205,6 +200,20 @@ class SpecRun:
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
         return result
+
+    def _recover(self, run: TaskRun) -> TaskResult:
+        """Recover the task and the tasks that its executors broke."""
+        try:
+            result = run.finish()
+            if run.log.followups and result.passed:
+                result = self._perform_followups(run, result)
+        except (RecoveryError, TemplatesError) as error:
+            result = run.stopped(error)
+        try:
+            # Also after an error: an executor may have been at work before it.
+            return self._heal_regressions(run, result)
+        except (RecoveryError, TemplatesError) as error:
+            return run.stopped(error)
 
     def _remember_for_rollback(self, task: Task) -> None:
         """Have a task that passed verified again after a rollback."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.blocks import numbered
+from tests.integration.parallel.test_siblings import git
 from tests.integration.processes import left_in, start, wait_for
 
 if TYPE_CHECKING:
@@ -86,3 +87,24 @@ def test_what_an_interrupted_executor_did_is_undone(
     result = pytester.runpytest("--ralph-undo")
     result.stdout.fnmatch_lines(["put back it.txt", "removed new.txt"])
     assert (pytester.path / "it.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("mode", ["--ralph-recovery", "--ralph-execute"])
+def test_work_in_a_worktree_is_kept(
+    pytester: pytest.Pytester, make_spec: SpecMaker, mode: str
+) -> None:
+    make_spec("- [ ] 1.1 Write it\n  - **Verify**: `grep -q fixed it.txt`\n")
+    (pytester.path / "it.txt").write_text("mine\n")
+    git(pytester.path, "init", "-q")
+    executor = f"echo half > it.txt; echo x > {pytester.path}/ready; sleep 300"
+    arguments = (mode, f"--ralph-executor={executor}", "--ralph-isolate=worktree", "specs")
+    process = start(pytester.path, *arguments)
+    wait_for((pytester.path / "ready").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "changes for 1.1 that were not merged are kept as .ralph/patches/" in output
+    patches = list((pytester.path / ".ralph/patches").iterdir())
+    assert ["+half" in patch.read_text() for patch in patches] == [True]
