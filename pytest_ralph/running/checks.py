@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
     from pytest_ralph.running.stages import Stages
-    from pytest_ralph.verify.model import Check, Expect, Verify
+    from pytest_ralph.verify.model import Check, Verify
 
 # Every report of a run without tests has one of these, so that most outputs need no closer look.
 WITHOUT_TESTS = regex(
@@ -143,8 +143,6 @@ def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
 
 def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
-    if "$?" in check.command and check.reads_output:
-        check = _with_status_on_last_line(check)
     directory = context.root / check.directory if check.directory else context.root
     printed = _raw_outputs(check)
     record = StageRecord(check.command, runner)
@@ -187,32 +185,18 @@ def _require_work(result: CheckResult, stages: Stages, runner: Runner) -> CheckR
     return result._replace(unmet=missed, defect=defect)
 
 
-def _with_status_on_last_line(check: Check) -> Check:
-    """Return `./tool; echo $?` with a number that is looked for below what the tool prints."""
-    from pytest_ralph.verify.stdout_kind import prints_status_last
-
-    if not prints_status_last(check.command):
-        return check
-    return check._replace(expect=tuple(_on_a_line(expect) for expect in check.expect))
-
-
-def _on_a_line(expect: Expect) -> Expect:
-    is_number = expect.op == "==" and isinstance(expect.value, int)
-    if expect.stream != "stdout" or not is_number:
-        return expect
-    return expect._replace(op="matches", value=f"^{expect.value}$")
-
-
 def _raw_outputs(check: Check) -> dict[str, RawOutput]:
     """Return what takes the unmasked output of each stream that something is expected of."""
     if not check.reads_output:
         return {}
     # Imported here: most commands pass by their exit status alone.
     from pytest_ralph.running.raw_output import RawOutput
+    from pytest_ralph.verify.stdout_kind import prints_number_last
 
+    number_is_last = prints_number_last(check.command)
     outputs = {}
     for stream in ("stdout", "stderr"):
         expects = [expect for expect in check.expect if expect.stream == stream]
         if expects:
-            outputs[stream] = RawOutput(expects)
+            outputs[stream] = RawOutput(expects, number_is_last=number_is_last)
     return outputs

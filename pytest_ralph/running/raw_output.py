@@ -44,9 +44,13 @@ class Reader(Protocol):
 
 
 class RawOutput:
-    """One stream of a command, with the expectations about it."""
+    """One stream of a command, with the expectations about it.
 
-    def __init__(self, expects: Iterable[Expect]) -> None:
+    `number_is_last`: an expected number is printed on the last line, below other output.
+    """
+
+    def __init__(self, expects: Iterable[Expect], *, number_is_last: bool = False) -> None:
+        self._number_is_last = number_is_last
         self._readers: dict[Expect, Reader] = {}
         for expect in expects:
             reader = make_reader(expect)
@@ -90,7 +94,10 @@ class RawOutput:
         """Return whether the output meets one of the expectations."""
         if expect in self._readers:
             return self._readers[expect].is_met()
-        return holds(expect, self._start + self._end)
+        text = self._start + self._end
+        if self._number_is_last and isinstance(expect.value, (int, float)):
+            text = text.rstrip().rpartition("\n")[2]
+        return holds(expect, text)
 
     def line_count(self, expect: Expect) -> int:
         """Return the number of lines that are not blank, for an expectation about it."""

@@ -54,12 +54,15 @@ def ends_with_echo(command: str) -> bool:
     return stages[-1].program in ("echo", "printf")
 
 
-def prints_status_last(command: str) -> bool:
-    """Whether the status of a command that may print something is printed: `./tool; echo $?`."""
-    stages = Command.parse(command).own_stages
-    if len(stages) < 2 or stages[-1].source not in ("echo $?", 'echo "$?"'):
+def prints_number_last(command: str) -> bool:
+    """Whether a number is printed below other output: `make && grep -c x f`, `./tool; echo $?`."""
+    *earlier, last = Command.parse(command).pipelines or ((),)
+    if not earlier:
         return False
-    return not all(_is_silent(stage) for stage in stages[:-1])
+    if last[-1].source in ("echo $?", 'echo "$?"'):
+        return True
+    has_counts = any(of_pipeline(stages) in (Prints.COUNT, Prints.COUNTS) for stages in earlier)
+    return of_pipeline(last) is Prints.COUNT and not has_counts
 
 
 def is_search(command: str) -> bool:

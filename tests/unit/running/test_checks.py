@@ -68,6 +68,23 @@ def test_a_printed_status_is_on_the_last_line(runner: Runner, status: int, passe
     assert run_checks(Verify((check,)), runner, context).passed == passed
 
 
+@pytest.mark.parametrize(
+    ("command", "passed"),
+    [
+        ("echo building && printf 'x\\nx\\n' | grep -c x", True),
+        ("echo building; printf 'x\\nx\\n' | wc -l", True),
+        ("echo 2; printf 'x\\n' | wc -l", False),
+        ("printf 'x\\n' | wc -l; printf 'x\\nx\\n' | wc -l", False),
+        ("for i in 1 2; do echo $i; echo x | grep -c x; done", False),
+        ("printf '2\\n2\\n'", False),
+    ],
+)
+def test_a_count_is_on_the_last_line(runner: Runner, command: str, passed: bool) -> None:
+    check = Check(command, (Expect("stdout", "==", 2),))
+    context = RunContext(root=runner.root, timeout=10)
+    assert run_checks(Verify((check,)), runner, context).passed == passed
+
+
 def test_a_command_past_its_time_fails_and_the_rest_is_not_run(runner: Runner) -> None:
     verified = verify(runner, "sleep 30", "true", timeout=0.2)
     assert not verified.passed
