@@ -54,8 +54,11 @@ is a test, so the numbers show what is covered and what is not, not how likely a
 be understood. Of 134 fresh outputs, most of them of usual tools, read before any rule was changed
 for them, the type was right for 96%, the kind for 94%, the quoted error for 93% and the failing
 tests for 97%; of 163 outputs of tools that no sample covered, 91%, 88%, 90% and 84%; of 113 more, a
-third of them scripts and checks of a project's own, 88%, 86%, 92% and 93%; of the last 50, 96%, 94%
-and 96%. Nine of those 50 were test runs, too few for a figure: seven named all their failed tests.
+third of them scripts and checks of a project's own, 88%, 86%, 92% and 93%; of 50 more, 96%, 94% and
+96%. Of the latest 238 outputs, 181 were of tools that are seldom used: their type was right for
+88%, the kind for 80% and the error for 92%, and 18 of 23 test runs named all their failed tests. Of
+the other 57, usual commands and a project's own scripts, it was 95%, 93% and 96%, and all 11 test
+runs named theirs.
 
 Written by `python scripts/failure_scores.py`.
 """

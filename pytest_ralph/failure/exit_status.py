@@ -239,8 +239,8 @@ def read_unmet(context: FailureContext) -> Finding | None:
 
 def read_silence(context: FailureContext) -> Finding | None:
     """Nothing says why the command failed: its purpose decides."""
-    programs = [stage.program for stage in context.stages]
-    if not programs or programs == ["false"]:
+    programs = {stage.program for stage in context.stages if stage.role != "operations"}
+    if programs in (set(), {"true"}, {"false"}):
         return None
     stage = context.stage_at(-1)
     last = context.stages[-1]
@@ -257,7 +257,9 @@ def read_silence(context: FailureContext) -> Finding | None:
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
-    if stage.role == "run" and {"-c", "-e"} & set(stage.arguments):
+    # For a shell `-e` means to stop at the first error.
+    options = {"-c"} if stage.program.endswith("sh") else {"-c", "-e"}
+    if stage.role == "run" and options & set(stage.arguments):
         return True
     return any(stage.role in {"check", "data"} for stage in context.stages)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FOREIGN = re.compile(
     r"(?:^|/)(?:node_modules|site-packages|dist-packages|vendor/(?:bundle|composer)|\.venv|venv"
-    r"|\.tox|\.nox|\.git|\.cargo/registry|rustlib|go/pkg/mod|lib/python\d"
+    r"|\.tox|\.nox|\.git|\.cargo/registry|rustlib|go/pkg/mod|lib/python[\d.]+"
     r"|usr/(?:lib|share|include|local/lib)|\.m2|\.gradle|gems)(?:/|$)"
 )
 # Directories that are not part of a module's name.

@@ -23,7 +23,8 @@ SUMMARY = re.compile(
 )
 # A line that only announces what the next line says.
 HEADING = re.compile(
-    r"^\W*(?:\w+ ){0,2}validation failed\W*$"
+    r"^\W*(?:\w+ ){0,2}validation failed\W*$|^An error (?:has )?occurred\b.*:$"
+    r"|\bproblems were encountered\b.*:$"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
     r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
@@ -39,6 +40,10 @@ NOT_A_VALUE = re.compile(
     r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
     r"|[(\[{)\]}>]+[,;]?$|---)"
 )
+# What node and mocha print above a difference of two values.
+DIFFERENCE = re.compile(r"^\s*\+ (?:actual - expected|expected - actual)$")
+CHANGED = re.compile(r"^\s*[-+]\s*\w")
+LONGEST_VALUES = 40
 ALARMS = (
     "error", "*error", "exception", "*exception", "fatal", "fail", "failed", "failure", "cannot",
     "could", "invalid",
@@ -62,7 +67,7 @@ THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 MOST_COMPLAINTS = 200
 # A last line that says nothing: a bracket, or an address to read more.
-WEAK_ENDING = re.compile(r"^\W+$|https?://\S+$|for more information\W*$")
+WEAK_ENDING = re.compile(r"^\W+$|^exit status \d+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
 RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
@@ -115,8 +120,15 @@ def _line_above(context: FailureContext, number: int) -> str:
 
 
 def _line_below(context: FailureContext, number: int) -> str:
-    """Return the next line that is neither blank, a heading nor a place."""
-    for line in context.output.lines[number + 1 : number + 1 + LINES_BELOW]:
+    """Return the first line below that says something: no blank line, heading or place.
+
+    Of two values that span several lines the first line that differs is returned.
+    """
+    lines = context.output.lines
+    shown = iter(lines[number + 1 : number + 1 + LONGEST_VALUES])
+    if "deep-equal" in lines[number] and any(map(DIFFERENCE.match, shown)):
+        return next((line.strip() for line in shown if CHANGED.match(line)), "")
+    for line in lines[number + 1 : number + 1 + LINES_BELOW]:
         text = " ".join(PYTEST_MARK.sub("", line).strip(MARKS).split())
         if text and not HEADING.search(text) and not NOT_A_VALUE.match(text):
             return text

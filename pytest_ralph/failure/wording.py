@@ -67,6 +67,8 @@ PREFIXES = (
     # What runners of other programs put before an error.
     regex(
         r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
+        r"|^[\w-]+: error: (?=\S)|^(\w+): (?=\1: )|^\[\"(?=[A-Z])"
+        r"|^(?:ERROR|CRITICAL):[\w.]+:|^(?:ERROR|CRITICAL) [\w.]+: (?=[a-z])"
         r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
         r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
         r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': "
@@ -84,8 +86,8 @@ PREFIXES = (
     regex(
         r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
         r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
-        r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|e)\b"
-        r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*[:!-]\s*",
+        r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|warning|e)\b"
+        r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*(?:[:!]|-(?!\w))\s*",
         re.IGNORECASE,
     ),
     regex(r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"),
@@ -108,7 +110,7 @@ REPLACEMENTS = (
     (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
     (regex(r"^\[(?:[^\]:]+:\d+: )?([^\]]+)\] (Error \d+)$"), r"make \1: \2"),
     # What node says before it shows both values.
-    (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^+(\s])"), ""),
+    (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^(\s])"), ""),
     (regex(r"^Failed asserting that (.+?) is (?!not )"), r"\1 is not "),
     (regex(r"^expect\(received\)\.((?:\w+\.)?\w+)\((?:expected)?\)(?: // .*)?"), r"\1 failed"),
     # The class of an error behind another one, a ruler, and all of an address but the host.
@@ -133,7 +135,7 @@ DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
 LEADING_DIRECTORIES = regex(
     r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])|^(?:[\w.@+~-]+/)+(?=[\w@+-]+\.[a-z]\w{0,9}(?:\s|$))"
 )
-NOT_A_START = regex(r"^[^\w'\"`‘“«.$%-]+")
+NOT_A_START = regex(r"^(?:(?!@\w)[^\w'\"`‘“«.$%-])+")
 DATA = regex(r"^[{\[\"'].*\":|^\W*$")
 PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w@+~-]+\.[a-z]\w{0,4}")
 WORD = regex(r"[^\W\d_]{3}")
@@ -220,6 +222,9 @@ def title(failure: Failure) -> str:
 def _says_nothing(failure: Failure, point: str) -> bool:
     """Return whether an error is only data, a value, or the code of its kind."""
     repeats_kind = f"{point.lower()} ".startswith(f"{failure.kind} ")
+    if failure.kind == "unknown":
+        # "unknown option --x" says more than the kind.
+        repeats_kind = point.lower() == failure.kind
     if repeats_kind or DATA.match(point):
         return True
     is_value = VALUE.fullmatch(point) is not None or not WORD.search(point)
@@ -260,6 +265,9 @@ def _best_wording(failure: Failure, point: str) -> str:
     named = wordings
     if subject and subject.lower() not in point.lower():
         named = [f"{subject}: {wording}" for wording in wordings]
+        whole = f"{_test_name(failure) or subject}: {point}"
+        if len(whole) <= LONGEST_TITLE:
+            return whole
     candidates = named if failure.failed_tests else [*named, *wordings]
     for wording in candidates:
         if len(wording) <= LONGEST_TITLE:
@@ -373,18 +381,25 @@ def _without_prefixes(text: str) -> str:
     return text
 
 
+def _test_name(failure: Failure) -> str:
+    """Return the first failing test without its file, suite and module; empty if there is none."""
+    if not failure.failed_tests:
+        return ""
+    name = failure.failed_tests[0]
+    name = name.rsplit("::", 1)[-1] if "::" in name else name
+    name = re.split(r" (?:>|›|») ", name)[-1]
+    if DOTTED_NAME.fullmatch(name):
+        name = name.rsplit(".", 1)[-1]
+    name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
+    return NOT_A_START.sub("", name)
+
+
 def _subject(failure: Failure) -> str:
     """Return the short name of the failing test or of the file that the error points into."""
     if RUN_ENDED.search(failure.error):
         return ""
     if failure.failed_tests:
-        name = failure.failed_tests[0]
-        name = name.rsplit("::", 1)[-1] if "::" in name else name
-        name = re.split(r" (?:>|›|») ", name)[-1]
-        if DOTTED_NAME.fullmatch(name):
-            name = name.rsplit(".", 1)[-1]
-        name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
-        name = NOT_A_START.sub("", name)
+        name = _test_name(failure)
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)
     match = PLACE.match(_without_prefixes(" ".join(failure.error.split())))
     file = match["file"] if match else ""

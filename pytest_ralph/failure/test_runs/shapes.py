@@ -97,7 +97,7 @@ NOT_A_NAME = re.compile(
     r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*|tests?"
     r"|specs?|build"
     r"|the build|assertions?|summary|result|results|suites?|overall|test run|test suite"
-    r"|FAIL\b.*|.*\d%|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
+    r"|FAIL\b.*|.*\d%\]?|(?:pass(?:ed)?|ok): \d+ .*|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
     r"|.*\[(?:build|setup) failed\].*|.*\bcompilation|.*\bcoverage\b.*%.*|coverage"
     r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
     r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|(?:npm|yarn|pnpm) .*"
