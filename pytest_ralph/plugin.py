@@ -258,7 +258,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("looponfail", False) and _changes_files(config):
         raise pytest.UsageError(
             "--looponfail runs again after every change, and recovery changes files: "
-            "leave out one of them"
+            "use only one of them"
         )
     if config.getoption("ralph_stats"):
         from pytest_ralph.report.stats import print_statistics
