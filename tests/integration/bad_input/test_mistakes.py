@@ -125,7 +125,7 @@ def test_option_without_a_mode_is_named(pytester: pytest.Pytester, make_spec: Sp
     )
     pytester.runpytest("specs").stdout.no_fnmatch_line("*ralph:*")
     result = pytester.runpytest("--ralph-recovery", "--no-ralph-recovery", "specs")
-    result.stdout.fnmatch_lines(["ralph: off, as --no-ralph-recovery follows *"])
+    result.stdout.fnmatch_lines(["ralph: off, because --no-ralph-recovery comes last *"])
 
 
 @pytest.mark.parametrize(

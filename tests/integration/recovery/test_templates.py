@@ -70,7 +70,7 @@ def test_a_template_for_an_unknown_kind_is_a_note(one_task: Project, templates: 
     one_task.run(executor=one_task.executor(FIX_IT)).stdout.fnmatch_lines(
         [
             "ralph: templates/fix.test_failures.md.j2: never used: "
-            "there is no failure kind named test_failures"
+            "no failure kind is named test_failures"
         ]
     )
 
