@@ -311,6 +311,18 @@ def test_it_opens_on_what_needs_a_hand_with_evidence_and_advice(page: Browser) -
         assert part in text
 
 
+def test_kind_of_failure_is_said_in_words(browser: Browser, tmp_path: Path) -> None:
+    facts = {"kind": "test_failure", "type": "VERIFICATION_FAILED", "category": "partial"}
+    _, recovered, *_ = tasks()
+    failed = attempt("failed", 0, error="assert None == 12", **facts)
+    write_report(tmp_path / "report.html", story(recovered._replace(attempts=(failed,))))
+    browser.open(tmp_path / "report.html")
+
+    chips = "[...document.querySelectorAll('.quote .chip')]"
+
+    assert browser.js(f"{chips}.map(chip => chip.textContent)") == ["tests failed"]
+
+
 def test_without_failures_it_opens_on_a_recovered_task(browser: Browser, tmp_path: Path) -> None:
     passed, recovered, *_ = tasks()
     told = recovered._replace(title="Parse `header`", do="Read `a` first")

@@ -50,8 +50,8 @@ function evidence(attempt) {
 
 function quote(task, failure) {
   const eased = !NEEDS_YOU.has(task.outcome);
-  const codes = [failure.kind, failure.type, failure.category].filter((code) => code && !/^unknown$/i.test(code));
-  const chips = [...codes, failure.retryable === false && "not retryable"];
+  const known = failure.kind && failure.kind !== "unknown";
+  const chips = [known && results.kinds[failure.kind], failure.retryable === false && "not retryable"];
   return h(
     "div",
     { class: `quote${eased ? " is-eased" : ""}` },
