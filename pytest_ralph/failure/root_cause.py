@@ -171,6 +171,13 @@ def _read_symptom(context: FailureContext) -> Finding | None:
     if best.verdict in DEATHS:
         return _read_death(context, [one for one in symptoms if one.verdict in DEATHS])
 
+    return _of_speaker(context, symptoms, best)
+
+
+def _of_speaker(
+    context: FailureContext, symptoms: Sequence[Finding], best: Finding
+) -> Finding | None:
+    """Return what the tool that printed the best symptom says by its role."""
     role = _speaker_role(context, best)
     if best.verdict == "build" and not role:
         return _first_statement([best, *_error_messages(context)])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ralph.failure.failure import Failure
 
 # Kinds of failure as people name them. The codes themselves stay in JUnit and JSON.
@@ -256,9 +258,7 @@ def _best_wording(failure: Failure, point: str) -> str:
     """
     exception = EXCEPTION.match(point)
     message = _without_prefixes(point[exception.end() :]) if exception else ""
-    wordings = [point]
-    if message:
-        wordings.append(message)
+    wordings = [point, message] if message else [point]
     wordings.append(REMARK.sub("", wordings[-1]))
 
     subject = _subject(failure)
@@ -272,15 +272,19 @@ def _best_wording(failure: Failure, point: str) -> str:
     for wording in candidates:
         if len(wording) <= LONGEST_TITLE:
             return wording
-    if exception is None:
-        return _with_missing(failure, point, shorten(named[0], LONGEST_TITLE))
+    text = shorten(named[0], LONGEST_TITLE)
+    if exception:
+        text = _shortened_exception(exception["name"], message, named)
+    return _with_missing(failure, point, text)
 
-    # The message of an exception says more than its class, unless next to nothing of it fits.
+
+def _shortened_exception(name: str, message: str, named: Sequence[str]) -> str:
+    """Return the beginning of the message, or the class if next to nothing of the message fits."""
     text = shorten(named[1], LONGEST_TITLE) if message else named[0]
     beginning = named[1].removesuffix(message)
     if len(text.removeprefix(beginning).split()) < FEWEST_WORDS:
-        text = shorten(f"{beginning}{exception['name']}", LONGEST_TITLE)
-    return _with_missing(failure, point, text)
+        return shorten(f"{beginning}{name}", LONGEST_TITLE)
+    return text
 
 
 def _with_missing(failure: Failure, point: str, text: str) -> str:

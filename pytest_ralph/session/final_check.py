@@ -179,22 +179,11 @@ class FinalCheck:
 
         Work on files that the commands name is more likely to have done so than other work.
         """
-        result = watched.result
-        files = watched.files
-        has_workers = self._run.has_workers
-        found = []
         all_work = self._work
-        if files and not has_workers:
+        if watched.files and not self._run.has_workers:
             # The task was verified again at once after all other work.
             all_work = self._late_work
-        for work in all_work:
-            if work.ended <= watched.verified_from or _is_same_task(work.result, result):
-                continue
-            is_same_process = work.result.spec_path == result.spec_path
-            if files and not work.is_late and is_same_process:
-                continue
-            if is_affected(files, work.changed):
-                found.append(work)
+        found = [work for work in all_work if _may_have_broken(work, watched)]
         commands = " ".join(check.command for check in watched.task.verify.checks)
         named = [work for work in found if any(path in commands for path in work.changed)]
         return (named or found)[-MOST_CULPRITS:]
@@ -280,6 +269,16 @@ def _work(results: Iterable[TaskResult], *, is_late: bool = False) -> Iterator[R
             if attempt.changed:
                 ended = attempt.started + attempt.duration
                 yield ReportedWork(result, ended, attempt.changed, attempt.diff, is_late)
+
+
+def _may_have_broken(work: ReportedWork, watched: WatchedTask) -> bool:
+    """Whether work on another task ended after the last Verify of a task and touched its files."""
+    if work.ended <= watched.verified_from or _is_same_task(work.result, watched.result):
+        return False
+    is_same_process = work.result.spec_path == watched.result.spec_path
+    if watched.files and not work.is_late and is_same_process:
+        return False
+    return is_affected(watched.files, work.changed)
 
 
 def _is_same_task(one: TaskResult, other: TaskResult) -> bool:

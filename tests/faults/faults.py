@@ -72,7 +72,7 @@ class Points:
         number = next(self._numbers)
         # A limit on the size of files holds for the notes, too.
         with contextlib.suppress(OSError):
-            os.write(self._notes, f"{name}\n".encode())
+            os.write(self._notes, os.fsencode(f"{name}\n"))
         if self._at and (number == self._at or (self._fault.lasts and number > self._at)):
             self._hitting = True
             try:

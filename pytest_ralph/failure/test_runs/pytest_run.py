@@ -46,7 +46,16 @@ TRACEBACK = "Traceback"
 def read(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the tests of the summary, or without one (`-r N`) those that have a titled block."""
     errors = _errors_by_title(output.lines)
-    has_summary = False
+    tests = list(_summarised(output, errors))
+    if tests:
+        yield from tests
+    elif errors and any(FAILURES.match(line) for line in output.lines):
+        for title, (at, error) in errors.items():
+            yield FailedTest(title, error, at)
+
+
+def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[FailedTest]:
+    """Yield the tests of the summary, each with the error of its block."""
     for number, line in enumerate(output.lines):
         match = SUMMARY.match(line)
         if match is None:
@@ -55,7 +64,6 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         is_test = "::" in name or BARE_TEST.match(line) is not None
         if not is_test and not PATH.match(name):
             continue
-        has_summary = True
         shown = Quote(number, line.strip())
         block_error = _error_of(name, match["subtest"], errors)
         if block_error is None and not match["error"] and len(errors) == 1:
@@ -63,9 +71,6 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
             block_error = next(iter(errors.values()))
         at, error = block_error or _whole_error(output.lines, match["error"]) or shown
         yield FailedTest(name, error, at, is_test)
-    if errors and not has_summary and any(FAILURES.match(line) for line in output.lines):
-        for title, (at, error) in errors.items():
-            yield FailedTest(title, error, at)
 
 
 def _error_of(name: str, subtest: str | None, errors: Mapping[str, Quote]) -> Quote | None:
