@@ -149,6 +149,7 @@ def _no_thread_reads_a_closed_connection() -> Iterator[None]:
             if byte == database.delim:
                 return message.decode()
             message += byte
+        connection.close()
         raise ConnectionError("closed")
 
     with pytest.MonkeyPatch.context() as patch:
