@@ -41,7 +41,7 @@ from pytest_ralph.healing.document import (
     differs_in_ticks_only,
     with_checks_of,
 )
-from pytest_ralph.healing.regressions import is_affected
+from pytest_ralph.healing.regressions import is_affected, is_named
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.text.listing import listed
@@ -61,6 +61,9 @@ if TYPE_CHECKING:
 LOST = "logs are gone; what this run changed before that cannot be undone"
 # The plan of a spec while executors are at work.
 PLAN_SUFFIX = "-plan.saved"
+# Changes are recorded under this name if executors of several tasks were at work, and the task does
+# not name the file: any of them may have made these.
+SEVERAL = "several executors"
 # How often a plan that another worker writes at the same moment is read again.
 TRIES = 10
 # Paths named in one line.
@@ -251,7 +254,7 @@ class Guard:
         if tree.snapshots.losses != before.losses:
             losses.append(f"removed {RALPH_DIRECTORY}: {LOST}")
         if self.services.settings.guard == "off":
-            tree.record(self.owner, changes)
+            self._record(changes, alone=alone)
             return GuardReport(_paths(changes), tuple(losses), changes=changes)
 
         findings = losses
@@ -265,14 +268,15 @@ class Guard:
         report = self._report(changes, task, findings, edited_fields, "undone")
         if report.refusal:
             return self._undo(report, before, task)
-        self.accept(report, changes)
+        self._accept(report, changes, alone=alone)
         return report
 
     def interrupted(self, before: Before) -> None:
         """Record what an executor changed until the user stopped it, so that it can be undone."""
         with self._tree.lock:
             self._tree.active -= 1
-        self._tree.record(self.owner, self._changes(before))
+            alone = self._tree.runs == before.runs
+        self._record(self._changes(before), alone=alone)
         if self.services.settings.guard != "off":
             findings: list[str] = []
             self._undo_edits_of_tasks(before, findings, self.task)
@@ -280,10 +284,22 @@ class Guard:
                 self.services.note(f"{self.spec_files.spec.name}: {self.task.id} {finding}")
 
     def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
-        """Record the changes that a run made in the project."""
-        self._tree.record(self.owner, changes)
+        """Record the changes that a run in a worktree made in the project."""
+        self._accept(report, changes, alone=True)
+
+    def _accept(self, report: GuardReport, changes: tuple[Change, ...], *, alone: bool) -> None:
+        self._record(changes, alone=alone)
         self._created.update(change.path for change in changes if change.added)
         self._tree.protected.setdefault(self.owner, set()).update(report.protected)
+
+    def _record(self, changes: tuple[Change, ...], *, alone: bool) -> None:
+        """Record changes as those of the task, as far as they are known to be."""
+        if alone and not self.services.do_workers_mix:
+            self._tree.record(self.owner, changes)
+            return
+        own = [one for one in changes if is_named(self.task.files, one.path)]
+        self._tree.record(self.owner, own)
+        self._tree.record(SEVERAL, [one for one in changes if one not in own])
 
     def inspect(
         self, changes: tuple[Change, ...], task: Task, tasks_before: bytes, tasks_after: bytes

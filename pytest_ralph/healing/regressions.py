@@ -215,13 +215,14 @@ def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
 
     A task may name directories and patterns, too.
     """
-    if not files:
-        return True
-    places = _with_directories(tuple(changed))
+    return not files or any(is_named(files, path) for path in changed)
+
+
+def is_named(files: Sequence[str], path: str) -> bool:
+    """Whether `path` is one of `files`, is below one, or matches one as a pattern."""
+    places = _with_directories((path,))
     for name in files:
-        if name.rstrip("/") in places:
-            return True
-        if has_wildcard(name) and any(fnmatchcase(path, name) for path in changed):
+        if name.rstrip("/") in places or (has_wildcard(name) and fnmatchcase(path, name)):
             return True
     return False
 

@@ -82,8 +82,7 @@ class Services:
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None
     git_lock: AbstractContextManager[object]
-    # Taken by whoever changes the project if the changes of each are undone or committed apart.
-    turn: AbstractContextManager[object]
+    executor_lock: AbstractContextManager[object]
     # Held while the changes of a worktree are merged and verified.
     merge_lock: AbstractContextManager[object]
     make_worktrees: Callable[[], Worktrees]
@@ -109,6 +108,25 @@ class Services:
     def isolated(self) -> bool:
         """Whether executors work in worktrees."""
         return self.settings.isolate == "worktree" or self.settings.candidates > 1
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether executors and repairs that share the working tree change it one at a time.
+
+        They do if the changes of each are undone or committed apart.
+        """
+        settings = self.settings
+        return settings.guard == "refuse" or settings.commit != "none" or settings.rollback
+
+    @property
+    def turn(self) -> AbstractContextManager[object]:
+        """Taken by whoever changes the project."""
+        return self.executor_lock if self.takes_turns else contextlib.nullcontext()
+
+    @property
+    def do_workers_mix(self) -> bool:
+        """Whether executors of other workers may change the working tree at the same time."""
+        return self.has_other_workers and not self.takes_turns
 
     def file_turn(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Let nobody else change these files inside the context, unless executors are isolated."""

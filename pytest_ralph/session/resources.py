@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -233,7 +232,7 @@ class Resources:
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
             merge_lock=self._merge_lock,
-            turn=self._executor_lock if _must_tell_apart(settings) else nullcontext(),
+            executor_lock=self._executor_lock,
             take_turn=file_turns.take if self.run.worker else None,
             make_worktrees=lambda: self.worktrees,
             has_other_workers=self.run.specs.are_others_at_work(spec),
@@ -288,11 +287,3 @@ def copy_environment() -> dict[str, str]:
     environ = dict(os.environ)
     environ.pop("PYTEST_CURRENT_TEST", None)
     return environ
-
-
-def _must_tell_apart(settings: Settings) -> bool:
-    """Return whether it must be known which executor run changed which file.
-
-    Then executors that share the working tree take turns.
-    """
-    return settings.guard == "refuse" or settings.commit != "none" or settings.rollback

@@ -23,6 +23,7 @@ from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_a
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
 from pytest_ralph.fixing.snapshot import state_below
+from pytest_ralph.healing.guard import SEVERAL
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.session.locks import spec_key
@@ -166,7 +167,7 @@ class Outbox:
         self._run = run
         self._backups = run.directory / BACKUPS_NAME / run.id
         # The tasks that were reported, and how many changes of each were sent.
-        self._sent: dict[str, int] = {}
+        self._sent = {SEVERAL: 0}
 
     def collect(self, spec_run: SpecRun, result: TaskResult) -> dict[str, Any]:
         """Return what belongs to the result of a task; empty if nothing was written."""

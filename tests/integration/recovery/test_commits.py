@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.processes import start, wait_for
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -378,6 +380,45 @@ def test_siblings_commit_their_own_files_only(project: Project) -> None:
             f"{name}.txt",
             f"{name}-helper.txt",
         }
+
+
+def test_work_of_a_sibling_before_a_kill(project: Project) -> None:
+    """Without commits, executors of siblings work at once, and a later run may commit."""
+    project.spec("""\
+        - [ ] 1.1 [P] One
+          - **Files**: `one.txt`
+          - **Verify**: `grep -q fixed one.txt && test -e go`
+          - **Commit**: feat: one
+
+        - [ ] 1.2 [P] Two
+          - **Files**: `two.txt`
+          - **Verify**: `grep -q fixed two.txt`
+          - **Commit**: feat: two
+    """)
+    project.write("one.txt", "broken\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\nexecutor.sh\n.ralph/\ngo\nsecond\n")
+    project.repository()
+    # Both are at work at once, until the first one is asked again.
+    executor = project.shell("""\
+        [ $task = 1.1.2 ] && touch second && sleep 60
+        [ $task = 1.2.1 ] && echo fixed > two.txt && sleep 60
+        while ! [ -e two.txt ]; do sleep 0.1; done
+        echo fixed > one.txt
+    """)
+    arguments = ("--ralph-recovery", "--ralph-executor", executor, "--ralph-jobs=2")
+    process = start(project.root, *arguments, "specs/demo")
+    wait_for((project.root / "second").exists)
+    process.kill()
+    process.communicate()
+    project.write("go", "")
+
+    project.run("--ralph-commit=auto")
+
+    assert project.git("show", "--name-only", "--format=%s", "HEAD~1", "--", "*.txt").split() == [
+        "feat:",
+        "one",
+        "one.txt",
+    ]
 
 
 def test_work_after_a_regression_is_committed(project: Project) -> None:

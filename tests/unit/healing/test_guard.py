@@ -58,6 +58,7 @@ def guard(tmp_path: Path) -> Guard:
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
         settings=SimpleNamespace(guard="report", commit="none"),
         has_other_workers=False,
+        do_workers_mix=False,
     )
     return Guard(services, spec_files, spec.tasks[0])
 
