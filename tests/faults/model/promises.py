@@ -284,17 +284,22 @@ def check_index_kept(world: World, before: Before, plan: RunPlan, ended: Ended) 
         return
     now = world.index()
     for path, entry in before.index.items():
-        if path.endswith("/.progress.md"):
-            # The run commits it, and perhaps first as it was staged.
-            continue
         was_staged = before.head_index.get(path) != entry.blob
         if was_staged and (path not in now or now[path].blob != entry.blob):
             kept = "--ralph-rollback" in plan.options and _is_in_kept_index(world, path, entry.blob)
+            # Once it is committed as it was staged, it is part of HEAD and follows it.
+            kept = kept or _is_committed(world, before, path, entry.blob)
             demand(kept, f"{path} is no longer staged as it was")
         if path in now and entry.tag != now[path].tag:
             demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
     gone = [path for path in before.head_index if path not in before.index and path in now]
     demand(not gone, f"staged removals are gone: {gone}")
+
+
+def _is_committed(world: World, before: Before, path: str, blob: str) -> bool:
+    """Return whether a new commit of ours holds the version of a file."""
+    commits = [commit for commit, _ in _new_commits(world, before)]
+    return any(_tree(world.project, commit).get(path) == blob for commit in commits)
 
 
 def _is_in_kept_index(world: World, path: str, blob: str) -> bool:

@@ -34,11 +34,17 @@ def world(server: ForkServer) -> Iterator[World]:
     world.close()
 
 
-def run(world: World, *options: str, workers: int = 0, **actions: tuple[str, ...]) -> Ended:
+def run(
+    world: World,
+    *options: str,
+    workers: int = 0,
+    target: str = "specs",
+    **actions: tuple[str, ...],
+) -> Ended:
     """Run pytest, where all tasks but the given ones are fixed, and check all promises."""
     given = {key.replace("_", ":").replace("p", "."): deeds for key, deeds in actions.items()}
     words = ("--ralph-jobs=2", "--ralph-max-fixes=2", *options)
-    plan = RunPlan(words, {**FIX_ALL, **given}, workers=workers)
+    plan = RunPlan(words, {**FIX_ALL, **given}, workers=workers, target=target)
     before = look(world)
     ended = world.run(plan)
     check(world, before, plan, ended)
@@ -83,3 +89,16 @@ def test_checks_of_other_workers_are_put_back(world: World) -> None:
 
     assert "in specs/a/tasks.md: undone" in ended.output
     assert ended.status == 0
+
+
+def test_a_staged_plan_may_be_committed(world: World) -> None:
+    run(world, "--ralph-commit", "auto", target="specs/a/tasks.md::1.1")
+    world.git("reset", "-q", "--soft", "HEAD~1")
+    plan = world.project / "specs/a/tasks.md"
+    plan.write_text(plan.read_text().replace("[x]", "[ ]") + "\n<!-- by the user, 1 -->\n")
+    staged = git(world.project, "show", ":specs/a/tasks.md")
+
+    run(world, "--ralph-commit", "auto")
+
+    committed = git(world.project, "log", "--format=%H", "--", "specs/a/tasks.md").split()
+    assert staged in [git(world.project, "show", f"{one}:specs/a/tasks.md") for one in committed]
