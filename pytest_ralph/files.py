@@ -156,7 +156,7 @@ def is_process_running(pid: int) -> bool:
 
 
 class FileLock:
-    """A lock between processes on a file, which the system releases when the process ends.
+    """A lock between processes on a file or directory, which ends with the process that has it.
 
     It can be taken again by the object that holds it, and has to be released as often. Unless it
     is `required`, work goes on without it on a file system that has no locks.
@@ -188,8 +188,10 @@ class FileLock:
         except ImportError:
             # On Windows nothing runs that two processes could do at once.
             return True
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        descriptor = os.open(self.path, flags, 0o644)
+        flags = os.O_RDWR | os.O_CREAT
+        if self.path.is_dir():
+            flags = os.O_RDONLY
+        descriptor = os.open(self.path, flags | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -226,7 +226,7 @@ class IsolatedRuns:
         """Merge, and verify in the project. What does not pass there is taken back."""
         services = self._services
         # Until the merged state is verified, no other merge may change it.
-        with services.merge_lock:
+        with services.tree_lock:
             versions = [read_change(change) for change in observed.report.changes]
             applied, conflicts = services.worktrees.merge(versions, services.backups)
             if applied is None:

@@ -82,9 +82,8 @@ class Services:
     # Lets a person edit the text of a fix task before it is written.
     edit: Callable[[str], str] | None
     git_lock: AbstractContextManager[object]
-    executor_lock: AbstractContextManager[object]
-    # Held while the changes of a worktree are merged and verified.
-    merge_lock: AbstractContextManager[object]
+    # For whoever changes the working tree, where it must be known who changed what.
+    make_tree_lock: Callable[[], AbstractContextManager[object]]
     make_worktrees: Callable[[], Worktrees]
     # Keeps other workers from changing the same files; None if there are no other workers.
     take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None
@@ -120,8 +119,13 @@ class Services:
 
     @property
     def turn(self) -> AbstractContextManager[object]:
-        """Taken by whoever changes the project."""
-        return self.executor_lock if self.takes_turns else contextlib.nullcontext()
+        """Taken by whoever changes the working tree."""
+        return self.tree_lock if self.takes_turns else contextlib.nullcontext()
+
+    @cached_property
+    def tree_lock(self) -> AbstractContextManager[object]:
+        """Held while the changes of a worktree are merged and verified, whoever takes turns."""
+        return self.make_tree_lock()
 
     @property
     def do_workers_mix(self) -> bool:

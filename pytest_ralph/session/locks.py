@@ -6,6 +6,7 @@ Only one run at a time works on a spec. A mark lets a later run end what a kille
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -114,29 +115,44 @@ class FileTurns:
     @contextlib.contextmanager
     def take(self, paths: Collection[Path]) -> Iterator[None]:
         """Wait until no other worker has one of the paths, and keep them until the end."""
-        directory = lock_directory(self._directory)
         with contextlib.ExitStack() as held:
             # In a fixed order, so that two workers cannot wait for each other.
             for key in sorted({spec_key(path) for path in paths}):
-                path = directory / f"file-{key}.lock"
+                path = self._directory / LOCKS_NAME / f"file-{key}.lock"
                 lock = FileLock(path, timeout=0)
                 try:
-                    lock.acquire()
+                    _acquire(lock, self._directory)
                 except TimeoutError:
                     self._warn(TAKES_TURNS)
                     lock = FileLock(path)
-                    lock.acquire()
+                    _acquire(lock, self._directory)
                 held.callback(lock.release)
             yield
 
 
-class TurnLock:
-    """A lock between threads, workers and runs, for example for the git repository."""
+def _acquire(lock: FileLock, directory: Path) -> None:
+    """Take a lock on a file below the `directory` of locks, which is created if it is not there."""
+    while True:
+        try:
+            lock.acquire()
+        except FileNotFoundError:
+            # It is the first time, or an executor removed everything that git ignores.
+            lock_directory(directory)
+        else:
+            return
 
-    def __init__(self, directory: Path, name: str) -> None:
+
+class TurnLock:
+    """A lock between threads, workers and runs, for example for the git repository.
+
+    It is on `place`, a directory that no executor removes, or else on a file below `directory`.
+    """
+
+    def __init__(self, directory: Path, name: str, place: Path | None = None) -> None:
         self._directory = directory
         self._threads = threading.RLock()
-        self._processes = FileLock(directory / LOCKS_NAME / f"{name}.lock")
+        self._file = FileLock(directory / LOCKS_NAME / f"{name}.lock")
+        self._processes = self._file if place is None else FileLock(place)
 
     def __enter__(self) -> None:
         self._threads.acquire()
@@ -148,11 +164,13 @@ class TurnLock:
 
     def _acquire(self) -> None:
         try:
-            self._processes.acquire()
-        except FileNotFoundError:
-            # It is the first time, or an executor removed everything that git ignores.
-            lock_directory(self._directory)
-            self._processes.acquire()
+            _acquire(self._processes, self._directory)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+            # NFS has no locks on directories.
+            self._processes = self._file
+            _acquire(self._processes, self._directory)
 
     def __exit__(self, *_: object) -> None:
         self._processes.release()

@@ -51,8 +51,6 @@ class Resources:
         self._runners: dict[str | None, Runner] = {}
         self._mark_files: list[Path] = []
         self._git_lock = TurnLock(run.directory, "git")
-        self._merge_lock = TurnLock(run.directory, "merge")
-        self._executor_lock = TurnLock(run.directory, "executor")
         # Shared by the workers, and by the controller at the end of the run.
         shared = run.run_directory if run.worker or run.has_workers else None
         budget_file = shared.budget if shared else None
@@ -166,6 +164,15 @@ class Resources:
         return None if git.unavailable() else git
 
     @cached_property
+    def tree_lock(self) -> TurnLock:
+        """For whoever changes the working tree.
+
+        It is on the git directory: an executor may remove `.ralph` while another one waits.
+        """
+        place = None if self.git is None else self.git.directory
+        return TurnLock(self.run.directory, "tree", place)
+
+    @cached_property
     def tree(self) -> ProjectTree:
         """The files of the project, watched while executors run."""
         from pytest_ralph.healing.guard import ProjectTree
@@ -231,8 +238,7 @@ class Resources:
             ask=interactive.ask if interactive else None,
             edit=interactive.edit if interactive else None,
             git_lock=self._git_lock,
-            merge_lock=self._merge_lock,
-            executor_lock=self._executor_lock,
+            make_tree_lock=lambda: self.tree_lock,
             take_turn=file_turns.take if self.run.worker else None,
             make_worktrees=lambda: self.worktrees,
             has_other_workers=self.run.specs.are_others_at_work(spec),

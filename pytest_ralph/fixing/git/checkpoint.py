@@ -78,6 +78,11 @@ class Git:
             return str(error)
         return None
 
+    @property
+    def directory(self) -> Path:
+        """What git stores for this worktree."""
+        return self._location.git_dir
+
     def head(self) -> str | None:
         """Return the commit that HEAD points to, or None on a branch without commits."""
         return self._commit_of("HEAD")

@@ -78,10 +78,12 @@ def stage_files(
     """
     # git refuses a path behind a link: the directory that held the file became that link.
     gone = {path for path in paths if is_behind_link(root, path)}
-    git("update-index", "--force-remove", "-z", "--stdin", stdin=null_separated(gone), env=env)
+    if gone:
+        git("update-index", "--force-remove", "-z", "--stdin", stdin=null_separated(gone), env=env)
     options = ("--add", "--remove", "--replace", "-z", "--stdin")
     found = [path for path in paths if path not in gone]
-    git("update-index", *options, stdin=null_separated(found), env=env)
+    if found:
+        git("update-index", *options, stdin=null_separated(found), env=env)
 
 
 class IndexFile(NamedTuple):

@@ -141,7 +141,7 @@ class Inbox:
         """
         services = spec_run.services
         # Until the merged state is verified, no other merge may change it.
-        with services.merge_lock:
+        with services.tree_lock:
             worktrees = self._run.resources.worktrees
             applied, conflicts = worktrees.merge(files, services.backups)
             if applied is None:

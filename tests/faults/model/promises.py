@@ -286,13 +286,14 @@ def check_index_kept(world: World, before: Before, plan: RunPlan, ended: Ended) 
     for path, entry in before.index.items():
         was_staged = before.head_index.get(path) != entry.blob
         if was_staged and (path not in now or now[path].blob != entry.blob):
-            kept = "--ralph-rollback" in plan.options and _is_in_kept_index(world, path, entry.blob)
+            kept = _is_in_kept_index(world, before, path, entry.blob)
             # Once it is committed as it was staged, it is part of HEAD and follows it.
             kept = kept or _is_committed(world, before, path, entry.blob)
             demand(kept, f"{path} is no longer staged as it was")
         if path in now and entry.tag != now[path].tag:
             demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
-    gone = [path for path in before.head_index if path not in before.index and path in now]
+    removed = [path for path in before.head_index if path not in before.index and path in now]
+    gone = [path for path in removed if not _is_in_kept_index(world, before, path, "")]
     demand(not gone, f"staged removals are gone: {gone}")
 
 
@@ -302,11 +303,12 @@ def _is_committed(world: World, before: Before, path: str, blob: str) -> bool:
     return any(_tree(world.project, commit).get(path) == blob for commit in commits)
 
 
-def _is_in_kept_index(world: World, path: str, blob: str) -> bool:
-    for ref in world.refs():
+def _is_in_kept_index(world: World, before: Before, path: str, blob: str) -> bool:
+    """Return whether a rollback of this run has kept an index with this entry; "" for none."""
+    for ref in world.refs().keys() - before.refs.keys():
         if ref.startswith("refs/ralph/") and not ref.endswith("/good"):
-            found = git(world.project, "rev-parse", f"{ref}^2:{path}", check=False).strip()
-            if found == blob:
+            found = git(world.project, "rev-parse", "-q", "--verify", f"{ref}^2:{path}", check=False)
+            if found.strip() == blob:
                 return True
     return False
 

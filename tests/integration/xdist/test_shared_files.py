@@ -69,6 +69,19 @@ def test_workers_take_turns_at_a_file(pytester: pytest.Pytester, root: Path) -> 
     assert {"apple", "pear"} <= set((root / "shared.txt").read_text().split())
 
 
+def test_turns_outlast_the_removal_of_their_locks(pytester: pytest.Pytester, root: Path) -> None:
+    """An executor that runs `git clean -fdx` must not let that of another worker begin."""
+    executor = root / "executor.sh"
+    executor.write_text("""\
+        rm -rf .ralph; ls *.working >> seen; word=$(basename $RALPH_SPEC_PATH)
+        touch $word.working; sleep 0.5; echo $word >> shared.txt; rm $word.working
+    """)
+    result = heal(pytester, f"sh {executor}", "--ralph-commit=auto")
+
+    assert result.ret == 0
+    assert (root / "seen").read_text() == ""
+
+
 @pytest.mark.slow
 def test_isolated_workers_change_a_file_at_once(pytester: pytest.Pytester, root: Path) -> None:
     (root / "shared.txt").write_text("begin\n\n\n\nend\n")

@@ -513,6 +513,17 @@ def test_a_commit_holds_the_task_changes_only(repository: Repository, git: Git) 
     ]
 
 
+def test_a_commit_takes_few_calls_of_git(repository: Repository, tmp_path: Path) -> None:
+    head = repository.commit({"a": "1\n"})
+    repository.write({"a": "2\n"})
+    trace = tmp_path / "trace"
+    git = Git(repository.root, {**os.environ, "GIT_TRACE": str(trace)})
+
+    assert git.commit("x", [repository.root / "a"]) != head
+    # Two for a look at what differs and for the commit, and two for the user's index.
+    assert trace.read_text().count("built-in: git update-index") == 4
+
+
 def test_no_change_makes_no_commit(repository: Repository, git: Git) -> None:
     head = repository.commit({"a": "1\n"})
     assert git.commit("x", [repository.root]) is None
