@@ -307,7 +307,9 @@ def _is_in_kept_index(world: World, before: Before, path: str, blob: str) -> boo
     """Return whether a rollback of this run has kept an index with this entry; "" for none."""
     for ref in world.refs().keys() - before.refs.keys():
         if ref.startswith("refs/ralph/") and not ref.endswith("/good"):
-            found = git(world.project, "rev-parse", "-q", "--verify", f"{ref}^2:{path}", check=False)
+            found = git(
+                world.project, "rev-parse", "-q", "--verify", f"{ref}^2:{path}", check=False
+            )
             if found.strip() == blob:
                 return True
     return False

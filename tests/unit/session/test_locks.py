@@ -47,9 +47,7 @@ def test_a_lock_on_a_directory_that_stays(tmp_path: Path) -> None:
     assert not list(place.iterdir())
 
 
-def test_a_directory_that_cannot_be_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flock = fcntl.flock
 
     def flock_of_nfs(descriptor: int, operation: int) -> None:
