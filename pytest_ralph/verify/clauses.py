@@ -46,7 +46,7 @@ _BRACKETS = regex(r"\(([^()]*)\)")
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
-    r",(?!\d)|(?:^| )(?:and|but|while|plus|AND|&&|&|\+|--|[—–-]) "
+    r",(?!\d)|(?:^| )(?:and|but|while|AND|&&|&|\+|--|[—–-]) "
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
     r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)"
     r"(?= (?:with|including|→|->|=>) )"
@@ -182,8 +182,6 @@ def _take_values(text: str, values: list[Value]) -> str:
             return value
         if kind == "capitals" and _CAPITALS.isdisjoint(value.split()) and "_" not in value:
             return value
-        if kind == "directory":
-            value = value.rstrip("/")
         values.append(Value(value.strip(), kind))
         return f"⟦{len(values) - 1}⟧"
 

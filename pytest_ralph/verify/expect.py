@@ -51,14 +51,10 @@ _CASE = regex(
     r"|must|should)\b"
 )
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
-_PLACE = regex(
-    r" (?:in|from|for|of|via|using|on|after|before|by|across|against|per|at|into|inside|within"
-    r"|under|as expected|instead|overall|total|everywhere|anywhere|here|again|because|since)"
-    r"(?: .*)?$"
-)
-
-# "passes in under 5 seconds": a place that asks for more than it says.
-_MEASURED = regex(r"[<>]|\b\d+ ?(?:%|m?s\b|sec|min|hour|[kmg]b\b)")
+# What may stand behind a statement without changing what it asks.
+_TAIL = any_of("tail", " ", "$")
+# "in `src`" where the command looks into `src`.
+_NAMED_PLACE = regex(r" (?:in|from|under|inside|within|of|for) ⟦(?P<value>\d+)⟧$")
 
 
 @dataclass
@@ -172,7 +168,7 @@ def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool)
         if asked is None:
             continue
         demands.expect += asked
-        if statement.group("rest") or _MEASURED.search(statement.place):
+        if statement.group("rest"):
             demands.unread.append(clause.source)
         return
     demands.unread.append(clause.source)
@@ -195,18 +191,24 @@ def _created_files(command: str, clause: Clause) -> list[str]:
 def _readings(
     command: str, clause: Clause, is_about_output: bool
 ) -> Iterator[tuple[Statement, Ask]]:
-    """Yield the patterns that match all of a clause, then those that match it up to its place."""
+    """Yield the patterns that match all of a clause, but for a tail that changes nothing."""
     if _CASE.search(clause.source):
         return
     is_qualified = bool(_QUALIFIED.search(clause.text) or _RESTRICTED.search(clause.source))
-    for text in (clause.text, _PLACE.sub("", clause.text)):
-        place = clause.text[len(text) :]
+    for text in (clause.text, _without_tail(command, clause)):
         for pattern in PATTERNS:
             if is_qualified and not pattern.reads_qualifiers:
                 continue
             match = pattern.form.fullmatch(text)
             if match is not None:
-                yield Statement(command, clause, match, is_about_output, place), pattern.ask
+                yield Statement(command, clause, match, is_about_output), pattern.ask
+
+
+def _without_tail(command: str, clause: Clause) -> str:
+    place = _NAMED_PLACE.search(clause.text)
+    if place and clause.values[int(place["value"])].text in command:
+        return clause.text[: place.start()]
+    return _TAIL.sub("", clause.text)
 
 
 def _on_stderr(one: Expect) -> Expect:
@@ -272,10 +274,18 @@ _NUMBER = (
     r"(?:(?:count|value|number|total) )?(?:of )?(?!(?<=all )[1-9])(?P<op>>=|<=|>|<|!=|==?)? ?"
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
-# What is counted, up to four words; what is said of each of it ("1 line containing `x`") is unread.
-_SAID_OF_EACH = r"(?:contains|shows|with|is|prints|returns|not|no)\b"
-_NOUN_WORD = rf"(?!{_SAID_OF_EACH})(?:[a-z][\w/.-]*|⟦[\d&/]+⟧)"
-_NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?(?P<rest> {_SAID_OF_EACH}.*)?"
+# What is counted: up to four words, none of which says more of it ("1 line containing `x`").
+_PLAIN_WORD = (
+    r"(?!(?:contains|shows|with|is|prints|returns|not|no|in|from|for|on|after|before|by|at|into"
+    r"|under|via|as|plus|when|where|that|within|across|against)\b)[a-z][\w/.-]*"
+)
+_NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
+_NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
+# How a command fails; what it fails on or for is a case in which it does.
+_HOW = (
+    r"(?: (?!(?:if|when|unless|before|until|without|prior|on|for|in|after|only)\b)[^\s⟦]+)*"
+    r"(?P<where> (?:on|for|in) [^⟦]*)?"
+)
 _THING = (
     r"(?P<noun>match|matches|lines?|results?|hits?|occurrences?|entries|files?|references?|instances?"
     r"|director(?:y|ies)|items?|paths?|usages?|mentions?|imports?|diff|changes?|differences|rows?)"
@@ -317,11 +327,8 @@ PATTERNS = (
     ),
     Pattern(
         "exit status other than zero",
-        _form(
-            r"exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)(?! (?:if|unless) ).*"
-            r"|not exits 0"
-        ),
-        statements.always(Expect("exit", "nonzero")),
+        _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
+        statements.failure,
         reads_qualifiers=True,
     ),
     Pattern(
@@ -332,7 +339,7 @@ PATTERNS = (
     ),
     Pattern(
         "exit status",
-        _form(r"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+)\b.*"),
+        _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+){_HOW}"),
         statements.exit_status,
     ),
     Pattern(
@@ -351,9 +358,8 @@ PATTERNS = (
     Pattern(
         "must fail",
         _form(
-            r"(?:(?:fails|expect failures?)"
-            r"(?: (?!if|when|unless|before|until|without|prior|on |for )[^⟦]*)?(?P<rest>⟦.*)?"
-            r"|(?:compile|compilation|build) (?:errors?|failures?))|red"
+            rf"(?:(?:fails|expect failures?){_HOW}(?P<rest> ⟦.*)?"
+            r"|(?:compile|compilation|build) (?:errors?|failures?)|red)"
         ),
         statements.failure,
         reads_qualifiers=True,
@@ -421,12 +427,14 @@ PATTERNS = (
     ),
     Pattern(
         "no errors",
-        _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}(?P<noun>{_ERRORS})(?: \w+){{0,2}}"),
+        _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}(?P<noun>{_ERRORS})"),
         statements.no_errors,
     ),
     Pattern(
         "nothing of a kind",
-        _form(r"(?P<verb>returns|shows|prints|expect|→) no [a-z].*"),
+        _form(
+            rf"(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
+        ),
         statements.no_hits,
     ),
     Pattern(
@@ -457,7 +465,7 @@ PATTERNS = (
     ),
     Pattern(
         "whole output",
-        _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no(?:body)? .*)?"),
+        _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
         reads_qualifiers=True,
     ),

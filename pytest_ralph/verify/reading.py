@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
+from pytest_ralph.verify.clauses import normalise
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check, Expect, OneOf
 from pytest_ralph.verify.passages import Passage, Script, read_passages
@@ -62,9 +63,7 @@ _ABSENCE = regex(
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
 )
-_NOTHING_FOUND = regex(
-    r"[^`]*\b(?:nothing|empty)\b(?! (?:except|but|besides|other))", re.IGNORECASE
-)
+_FAILURE = regex(r"(?:fails(?! 0)|exits (?:[1-9]|nonzero|not))\b")
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
     r"[^`]*\b(?:nothing|empty|if any|any (?:hits?|match(?:es)?)|minimal|may (?:remain|stay|only)"
@@ -266,10 +265,12 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         if not demands.expect:
             expect = _expected_elsewhere(mention, passage, shared, len(found) == 1, reading)
             demands.expect += expect
-        reading.unread += demands.unread
-        if not demands.expect and _asks_for_absence(mention.command, demands.unread):
+        if not demands.expect and _may_mean_failure(mention.command, demands.unread):
             # Its exit status would say the opposite of what the words mean.
+            words = "; ".join(demands.unread)
+            reading.unread.append(f"`{mention.command}` {words}")
             continue
+        reading.unread += demands.unread
         if _may_find_nothing(mention.command, demands):
             demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         if reading.checks and is_alternative and _is_unclear_alternative(mention):
@@ -344,11 +345,11 @@ def _may_find_nothing(command: str, demands: Demands) -> bool:
     return any(_MAY_FIND_NOTHING.match(words) for words in demands.unread)
 
 
-def _asks_for_absence(command: str, unread: Sequence[str]) -> bool:
-    """Whether a listing must not show something that was not understood."""
-    if is_search(command):
-        return any(_NOTHING_FOUND.match(words) for words in unread)
-    if prints(command) is Prints.STATUS:
+def _may_mean_failure(command: str, unread: Sequence[str]) -> bool:
+    """Whether words that were not understood may want a command to fail, or to list less."""
+    if any(_FAILURE.match(normalise(words)) for words in unread):
+        return True
+    if is_search(command) or prints(command) is Prints.STATUS:
         return False
     return any(_ABSENCE.match(words) for words in unread)
 
