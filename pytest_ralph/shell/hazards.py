@@ -36,6 +36,12 @@ _CLOUD_VERB = re.compile(
     r"(?:add|apply|attach|cancel|copy|cp|create|delete|deploy|detach|disable|enable|import|invoke|mb|mv"
     r"|publish|put|rb|reboot|remove|restart|rm|run|send|start|stop|sync|terminate|up|update|upload)(?:-.*)?"
 )
+# In a query, in a script that is run, or as a command of redis.
+_WRITING_STATEMENT = re.compile(
+    r"\b(?:alter|create|del|delete|drop|flushall|flushdb|grant|hset|insert|remove|set|truncate|update)"
+    r"(?:one|many)?\b|\s(?:-f|--file)\b|<",
+    re.IGNORECASE,
+)
 _EXIT = re.compile(r"\bexit\b")
 _SORT_CHECK = re.compile(r"-[cC].*|--check.*")
 
@@ -54,9 +60,11 @@ def never_ends(stage: Stage) -> bool:
 
 def changes_remote(stage: Stage) -> bool:
     """Whether it changes something outside this machine."""
-    if _has_any(stage, "dry_options") or stage.is_hazard("looking"):
-        return False
     if any(_LOOPBACK.match(word) for word in stage.arguments):
+        return False
+    if stage.is_hazard("databases"):
+        return _names_host(stage) and bool(_WRITING_STATEMENT.search(stage.source))
+    if _has_any(stage, "dry_options") or stage.is_hazard("looking"):
         return False
     if stage.is_hazard("remote"):
         return True
@@ -67,6 +75,14 @@ def changes_remote(stage: Stage) -> bool:
     if stage.program == "gh" and stage.operands[:1] == ("api",):
         return _sends(stage)
     return _reaches_out(stage) and _sends(stage)
+
+
+def _names_host(stage: Stage) -> bool:
+    """Whether a client of a database is told a host, by option or URL."""
+    options = ("-h", "--host", "--url", "--uri")
+    if any(word.partition("=")[0] in options for word in stage.arguments):
+        return True
+    return any("://" in word or "host=" in word for word in stage.operands)
 
 
 def sends_to_variable(stage: Stage) -> bool:

@@ -55,7 +55,10 @@ class Launcher:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The operands that make a call of a program, and options that must be among its arguments."""
+    """The operands that make a call of a program, and options that must be among its arguments.
+
+    `*` stands for any operand.
+    """
 
     words: tuple[str, ...]
     options: frozenset[str]
@@ -68,8 +71,11 @@ class Call:
 
     def matches(self, operands: Sequence[str], arguments: Sequence[str]) -> bool:
         """Whether the program with these operands and arguments is this call."""
-        if tuple(operands[: len(self.words)]) != self.words:
+        if len(operands) < len(self.words):
             return False
+        for word, operand in zip(self.words, operands, strict=False):
+            if word not in ("*", operand):
+                return False
         return self.options.issubset(arguments)
 
 

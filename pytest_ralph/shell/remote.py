@@ -19,7 +19,8 @@ HINT = regex(
     r"|skopeo|release|release-it|semantic-release|changeset|gh|glab|hub|helm|kubectl|terraform|tofu"
     r"|terragrunt|pulumi|ansible|ansible-playbook|cdk|vercel|netlify|fly|flyctl|firebase|wrangler"
     r"|serverless|sls|sam|railway|heroku|eas|fastlane|surge|ssh|scp|sftp|rsync|supabase|prisma|curl"
-    r"|https?|wget|xh|argocd|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci|oc|skaffold)\b"
+    r"|https?|wget|xh|argocd|aws|az|doctl|gcloud|gsutil|hcloud|ibmcloud|oci|oc|skaffold|flux|nomad|vault"
+    r"|cockroach|mongosh|mysql|mariadb|psql|redis-cli)\b"
 )
 THIS_MACHINE = regex(r"\blocalhost\b|\b127\.|\b0\.0\.0\.0\b|\[::1\]")
 

@@ -40,7 +40,7 @@ _OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
 _OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
 _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
-    r"⟦([\d&/]+)⟧(?:,? (and|or|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
+    r"⟦([\d&/]+)⟧(?:,? (and|or|nor|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
 )
 _BRACKETS = regex(r"\(([^()]*)\)")
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")

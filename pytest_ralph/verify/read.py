@@ -5,15 +5,10 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import is_powershell, runs_alone, without_prompt
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.vocabulary import any_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NO_COMMAND = any_of("no command", "", "$")
 # A longer field would take seconds to read sentence by sentence.
@@ -51,7 +46,7 @@ def _read_one_span(text: str, stripped: str) -> Verify | None:
     command = without_prompt(stripped[1:-1].strip())
     if _NO_COMMAND.match(command) or not runs_alone(command):
         return _manual(text)
-    if _needs_powershell([Check(command)]):
+    if _needs_powershell(command):
         return _manual(text, _POWERSHELL)
     if "#" in command or may_have_placeholder(command):
         return None
@@ -67,9 +62,11 @@ def _read_passages(text: str) -> Verify:
         return _manual(text, _MIXED)
     if not checks:
         return _manual(text, _POWERSHELL if _POWERSHELL_FENCE.search(text) else "")
-    if _needs_powershell(checks):
+    foreign = [check.command for check in checks if _needs_powershell(check.command)]
+    checks = tuple(check for check in checks if check.command not in foreign)
+    if not checks:
         return _manual(text, _POWERSHELL)
-    unread = tuple(dict.fromkeys(reading.unread))
+    unread = tuple(dict.fromkeys([*reading.unread, *(f"`{command}`" for command in foreign)]))
     if reading.any_is_enough:
         return Verify(checks, "any", text=text, unread=unread)
     return Verify(checks, text=text, unread=unread)
@@ -103,11 +100,9 @@ def may_have_placeholder(command: str) -> bool:
     return any(mark in command for mark in _PLACEHOLDER_MARKS)
 
 
-def _needs_powershell(checks: Sequence[Check]) -> bool:
-    """Whether every command is one that no shell of this system can run."""
-    if os.name != "posix":
-        return False
-    return all(is_powershell(check.command) for check in checks)
+def _needs_powershell(command: str) -> bool:
+    """Whether no shell of this system can run a command."""
+    return os.name == "posix" and is_powershell(command)
 
 
 def _manual(text: str, reason: str = "") -> Verify:

@@ -73,6 +73,8 @@ _MAY_FIND_NOTHING = regex(
     r"(?! (?:duplicat|repeat|other|more|extra|error))",
     re.IGNORECASE,
 )
+_SHELL_AND = regex(r"`\s*&&\s*`")
+_BRACKET = regex(r"[()]")
 _EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
 # A command that `||` in front of it or behind it would tear apart.
 _NOT_JOINED = regex(r"[;#\n]|&&|(?<!>)&(?![>&])")
@@ -237,9 +239,9 @@ def _unless_it_never_ends(mention: Mention) -> Mention:
 
 
 def _as_written(mention: Mention) -> str:
-    words = f"{mention.before.rpartition('. ')[2]} `{mention.command}` {mention.after}"
+    words = f"{mention.before.rpartition('. ')[2]}`{mention.command}`{mention.after}"
     written = " ".join(words.split()).strip(" .,;:")
-    return written if written.count("(") == written.count(")") else written.strip("()")
+    return written if written.count("(") == written.count(")") else _BRACKET.sub("", written)
 
 
 def _take_words(words: str, reading: Reading) -> None:
@@ -274,6 +276,9 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         if _may_find_nothing(mention.command, demands):
             demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         if reading.checks and is_alternative and _is_unclear_alternative(mention):
+            reading.is_unclear = True
+        if is_alternative and mention.before.strip() == "||" and _SHELL_AND.search(passage.prose):
+            # Written as a shell has it, `A` && `B` || `C` is not A and (B or C).
             reading.is_unclear = True
         reading.add(_check(mention.command, demands, directory), is_alternative)
 

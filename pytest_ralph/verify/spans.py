@@ -82,6 +82,10 @@ _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNO
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 _DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
+# In front of a command line: the start of its clause, or words that lead to it.
+_LEADS_TO = any_of("leads to", r"(?:^|[^\w\s])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
+# `Exit code 2 from `x``, `no errors in `x``
+_RESULT_OF = any_of("result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$")
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
 _OUTCOME = any_of("outcome")
@@ -222,6 +226,16 @@ def _is_headed(span: Span) -> bool:
     return bool(_HEADING.fullmatch(span.clause))
 
 
+def _is_asked_for(span: Span) -> bool:
+    """Whether it starts its clause, or stands behind words that lead to a command.
+
+    "Fixes the crash in `npm run build`" mentions one in passing.
+    """
+    if span.is_offered or _LEADS_TO.search(in_english(span.before)):
+        return True
+    return bool(_RESULT_OF.search(span.clause))
+
+
 def _is_told_to_run(span: Span) -> bool:
     if not _RUN.search(span.before):
         return False
@@ -295,7 +309,11 @@ RULES = (
         Use.NAME,
     ),
     SpanRule("tool of another", _is_tool_of_another, Use.NAME),
-    SpanRule("command line", lambda span: span.likeness is Likeness.SURE, Use.RUN),
+    SpanRule(
+        "command line",
+        lambda span: span.likeness is Likeness.SURE and _is_asked_for(span),
+        Use.RUN,
+    ),
     SpanRule("told to run", _is_told_to_run, Use.RUN),
     SpanRule("exit status behind", _has_status_behind, Use.RUN),
     SpanRule("in a row with a command", _is_in_a_row, Use.RUN),
