@@ -16,7 +16,10 @@ _SHELL_WORDS = frozenset(
 _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
-    "ack ag awk bash cmp comm curl cut diff egrep fgrep grep head jq rg sed sh sort tail tr uniq wc".split()
+    (
+        "ack ag awk bash cmp comm curl cut diff egrep fgrep grep head jq rg sed sh sort tail tr"
+        " uniq wc"
+    ).split()
 )
 _INCOMPLETE = frozenset(
     ("docker build", "docker run", "node", "podman build", "podman run", "python")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
+
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import is_powershell, runs_alone, without_prompt
 from pytest_ralph.verify.model import Check, Verify

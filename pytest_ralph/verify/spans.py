@@ -85,7 +85,9 @@ _DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 # In front of a command line: the start of its clause, or words that lead to it.
 _LEADS_TO = any_of("leads to", r"(?:^|[^\w\s])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
 # `Exit code 2 from `x``, `no errors in `x``
-_RESULT_OF = any_of("result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$")
+_RESULT_OF = any_of(
+    "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
+)
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
 _OUTCOME = any_of("outcome")
