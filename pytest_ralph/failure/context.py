@@ -22,6 +22,7 @@ from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
 from pytest_ralph.failure.test_runs import (
     FailedTest,
+    are_counted,
     read_failed_tests,
     read_marked_tests,
     read_printed_report,
@@ -171,11 +172,24 @@ class FailureContext:
     @cached_property
     def failed_tests(self) -> Sequence[FailedTest]:
         """The failing tests that a runner names, from its output or from its JUnit report."""
-        if self.stated_roles and self.stated_roles <= COMPLAINING_ROLES:
-            # A linter may print its findings in the format of a test run.
+        if self._only_complains:
             return ()
-        named = read_failed_tests(self.output) or read_printed_report(self.evidence.output)
-        return named or read_reports(self.evidence.junit, self.project)
+        return (
+            read_failed_tests(self.output)
+            or read_printed_report(self.evidence.output)
+            or read_reports(self.evidence.junit, self.project)
+            or self._counted_tests
+        )
+
+    @property
+    def _only_complains(self) -> bool:
+        """Whether only linters ran: they may print their findings in the format of a test run."""
+        return bool(self.stated_roles) and self.stated_roles <= COMPLAINING_ROLES
+
+    @property
+    def _counted_tests(self) -> Sequence[FailedTest]:
+        """Tests in a general shape, if a summary gives their number."""
+        return self.marked_tests if are_counted(self.output, self.marked_tests) else ()
 
     @cached_property
     def report_lines(self) -> Sequence[str]:
@@ -186,6 +200,8 @@ class FailureContext:
     @cached_property
     def marked_tests(self) -> Sequence[FailedTest]:
         """What is marked as failed, if the command runs tests or also marks what passed."""
+        if self._only_complains:
+            return ()
         if "test" in self.roles or self._shows_tests():
             return read_marked_tests(self.output)
         return ()

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.output import CommandOutput
 
-__all__ = ["FailedTest", "read_failed_tests", "read_marked_tests", "read_printed_report"]
+__all__ = [
+    "FailedTest",
+    "are_counted",
+    "read_failed_tests",
+    "read_marked_tests",
+    "read_printed_report",
+]
 
 READERS = (pytest_run.read, tap_run.read, read_runners, junit.read_printed)
 
@@ -38,6 +44,11 @@ def read_printed_report(printed: str) -> Sequence[FailedTest]:
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
     """Return failing tests in a general shape, which counts only where tests are known to run."""
     return _unique(shapes.read_shapes(output))
+
+
+def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
+    """Return whether a line of the output says that this many tests failed."""
+    return len(tests) in shapes.failed_counts(output)
 
 
 def _unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:

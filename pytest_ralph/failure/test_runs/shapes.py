@@ -1,8 +1,9 @@
 """Failing tests in the shapes that many runners share, whatever the runner.
 
-A shape means a failing test only where tests are known to have run. The shapes are tried in this
-order: a list below a heading, a sentence that names the test, a line marked as failed at its start,
-a name between two rulers, and a line marked at its end.
+A shape means a failing test only where tests are known to have run. Of several shapes the one
+counts that names as many tests as the summary says have failed, else the first in this order: a
+list below a heading, a sentence that names the test, a line marked as failed at its start, a name
+between two rulers, and a line marked at its end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -35,7 +36,7 @@ TEST_SUMMARY = re.compile(
     re.IGNORECASE,
 )
 HEADING = re.compile(
-    r"^\W{0,6}(?:\d+ )?(?:(?:failed|failing|undefined|broken|unsuccessful) (?:tests?|specs?"
+    r"^\W{0,6}(?:\d+ )?(?:failing|(?:failed|failing|undefined|broken|unsuccessful) (?:tests?|specs?"
     r"|scenarios?"
     r"|examples?|cases?|features?|checks?|assertions?)|(?:test )?(?:failures|errors)|failed"
     r"|there (?:was|were) \d+ (?:failures?|errors?)"
@@ -44,7 +45,27 @@ HEADING = re.compile(
     r"(?:\s+there (?:was|were) \d+ failures?)?\W*$",
     re.IGNORECASE,
 )
-ITEM = re.compile(r"^\s*(?:\d+[.)]|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
+ITEM = re.compile(r"^\s*(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
+# The head of a block, which needs no heading above it.
+NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
+# A title that says only how the test ended: its name is on the next line.
+ENDING = re.compile(r"^(?:Failure|Error|Failed)\W*$", re.IGNORECASE)
+# What a block says about its test: no part of a title.
+LABELLED = re.compile(r".*(?:Message|Stack|Failure|Error|Exception|Expected|Actual|code)\b.*:$")
+# A ruler with a name in it: `---- tests::total stdout ----`, `── Failure (test-a.R:1): total ───`
+IN_RULER = re.compile(
+    r"^(?:[-=~_]{2,}|[─━═]{2,}) "
+    r"(?:(?:Failure|Error|FAIL(?:ED)?|\d+\.|#\d+)\s*(?:\([^)]*\))?:? )?"
+    r"(?P<name>\S.*?)(?: (?:stdout|stderr|FAILED))? (?:[-=~_]{4,}|[─━═]{2,})$"
+)
+# "3 failed", "failures=3", "Failed: 3".
+COUNTED_WORD = re.compile("fail|broken", re.IGNORECASE)
+COUNTS = re.compile(
+    r"\b([1-9]\d*) (?:(?:out )?of \d+ )?"
+    r"(?:(?:tests?|specs?|scenarios?|examples?|checks?|cases?) )?"
+    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)\W{0,3}([1-9]\d*)\b",
+    re.IGNORECASE,
+)
 SENTENCES = (
     # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
     re.compile(
@@ -76,33 +97,47 @@ SENTENCE_WORDS = ("fail", "error", "wrong answer", "not pass", "test case:", "sc
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
-FAILED_WORD = re.compile(r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|\berror\b", re.IGNORECASE)
+FAILED_WORD = re.compile(
+    r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
+)
 MARKED = re.compile(
-    r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: )?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
-    r"|\[(?:FAIL(?:ED|URE)?|F|KO)\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|!!(?!!)|--- FAIL:?|F\s{2,}|FAIL(?:ED)?\s"
+    r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"|X (?=\w+\.)|\[ *(?:FAIL(?:ED|URE)?|F|KO) *\]|\(fail\)"
+    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
+    r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 END_MARK = re.compile(
-    r"(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌)(?:\s*\])?"
+    r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌"
+    r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
     r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
+# Marks that mean a failure only where the summary counts as many: "- total", "! total".
+WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
+# A title with its block below, and a word in a table, likewise.
+TITLED = re.compile(r"^(?P<name>\S.* > .*):$")
+IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•-"
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
-    r"^(?:\d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*|tests?"
-    r"|specs?|build"
-    r"|the build|assertions?|summary|result|results|suites?|overall|test run|test suite"
-    r"|FAIL\b.*|.*\d%\]?|(?:pass(?:ed)?|ok): \d+ .*|.*\s\d+\s+\d+(?:\s.*)?|failed \d+ .*|cases?: .*"
-    r"|.*\[(?:build|setup) failed\].*|.*\bcompilation|.*\bcoverage\b.*%.*|coverage"
-    r"|(?:expected|actual|got|received|status)\b.*|failures?|failed|make\b.*"
-    r"|Error \d+.*|exit(?: code| status)? \d+|.*\bprojects?|(?:npm|yarn|pnpm) .*"
-    r"|Test Suites:.*|Tests:.*)$",
-    re.IGNORECASE,
+    r"""(?:
+      tests? | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
+    | build | the\ build | results? | overall | test\ run | test\ suite
+    | [^A-Za-z\x80-\uffff]*                                     # a number, a ruler
+    | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
+    | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
+    | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
+    | .*\d%\]? | .*\bcoverage\b.*%.*
+    | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
+    | (?:expected|actual|got|received|status|fail)\b.*
+    | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
+    | make\b.* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    )$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 # A name and, behind a colon, what was expected.
 STATED = re.compile(
@@ -115,11 +150,27 @@ PLACE = re.compile(
     r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
     r"|\s*\([EF]\) line: \d+ \S+$"
 )
-TEST_LABEL = re.compile(r"^test(?: ?case)?: ", re.IGNORECASE)
+TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNORECASE)
+# `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
+BEFORE_NAME = re.compile(
+    r"^(?:\[fail\]:? +|\[(?:info|error|warn)\] |- |\|[^|]+\| "
+    r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error)(?: \[[^\]]*\])?: |\[[^\]]+\] [›>] "
+    r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
+    r"|(?:cucumber )?[\w@./\\-]+\.[A-Za-z]\w{0,7}(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
+    r"|\[ *[\d.]+ ?m?s\] )+"
+)
+# `test adds (CartTest)`, `test_total (shop.tests.CartTest.test_total)`
+OF_CLASS = re.compile(
+    r"^(?P<test>test )?(?P<name>\w+|(?<=^test ).+) \((?P<class>[\w.]+)\)(?: \(.*\))?$"
+)
+FILE_NAME = re.compile(r"[\w@./\\-]+\.[A-Za-z]\w{0,7}")
+REMARK = re.compile(
+    r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+)\)$| +(?:-- )?Time elapsed: .*$"
+)
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
-QUOTES = "'\"`‘’“”"
+QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
 # The expectation in the block below a name, the most telling first.
 EXPECTATIONS = (
     re.compile(
@@ -138,7 +189,7 @@ EXPECTATIONS = (
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
 NOT_AN_EXPECTATION = re.compile(
-    r"^\s*File \S+:\d+|Code ERR_"
+    r"^\s*File \S+:\d+|Code ERR_|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)|Execution halted"
     r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
     r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
@@ -163,20 +214,46 @@ def marked_lines(output: CommandOutput) -> frozenset[int]:
 
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
-    """Return the failing tests by the first shape that occurs."""
+    """Return the failing tests by the shape that names as many as are counted, else the first."""
     reader = _ShapeReader(output.lines)
-    shapes = (
-        reader.listed,
-        reader.named_in_sentences,
-        reader.marked,
-        reader.between_rulers,
-        reader.marked_at_end,
-    )
-    for read in shapes:
-        found = list(islice(read(), MOST_TESTS))
-        if found:
-            return found
-    return ()
+    strong = [list(islice(read(), MOST_TESTS)) for read in reader.strong_shapes]
+    weak = [list(islice(read(), MOST_TESTS)) for read in reader.weak_shapes]
+    counts = failed_counts(output)
+    candidates = [_without_files(tests) for tests in (*strong, *weak)]
+    counted = [tests for tests in candidates if _distinct(tests) in counts]
+    if counted:
+        return max(counted, key=lambda tests: (not _are_files(tests), _distinct(tests)))
+    return next(filter(None, strong), ())
+
+
+def _without_files(tests: Sequence[FailedTest]) -> Sequence[FailedTest]:
+    """Return the tests without the files that contain them, which runners mark the same way.
+
+    Of a test that is named with and without its suite, the longer name stays.
+    """
+    ends = {test.name.rpartition(" > ")[2] for test in tests if " > " in test.name}
+    named = [test for test in tests if not FILE_NAME.fullmatch(test.name)]
+    return [test for test in named if test.name not in ends] or tests
+
+
+def _are_files(tests: Sequence[FailedTest]) -> bool:
+    return all(FILE_NAME.fullmatch(test.name) for test in tests)
+
+
+def _distinct(tests: Sequence[FailedTest]) -> int:
+    return len({test.name for test in tests})
+
+
+def failed_counts(output: CommandOutput) -> set[int]:
+    """Return how many tests failed, as far as any line says so."""
+    counts: set[int] = set()
+    for line in output.lines:
+        if not COUNTED_WORD.search(line):
+            continue
+        found = [int(one or other) for one, other in COUNTS.findall(line)]
+        # "2 failures, 1 error" are three tests.
+        counts.update(found, [sum(found)])
+    return counts - {0}
 
 
 class _ShapeReader:
@@ -184,10 +261,25 @@ class _ShapeReader:
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
+        self.strong_shapes = (
+            self.listed,
+            self.named_in_sentences,
+            self.matching(MARKED),
+            self.between_rulers,
+            self.marked_at_end,
+        )
+        # These occur in any text: they count only if a summary gives their number.
+        self.weak_shapes = (
+            self.numbered,
+            self.matching(IN_RULER),
+            self.matching(WEAKLY_MARKED),
+            self.matching(TITLED),
+            self.in_columns,
+        )
 
     def listed(self) -> Iterator[FailedTest]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
-        last_line = -LONGEST_BLOCK
+        last_line = -LONGEST_BLOCK - 1
         column: int | None = None
         for number, line in enumerate(self.lines):
             if HEADING.match(line):
@@ -203,7 +295,25 @@ class _ShapeReader:
                 # A list inside the block of an item.
                 continue
             last_line = number
-            yield from self._test(match["name"], number)
+            yield from self._test(self._whole_title(match["name"], number), number)
+
+    def numbered(self) -> Iterator[FailedTest]:
+        """Yield the heads of numbered blocks, which need no heading above them."""
+        for number, line in enumerate(self.lines):
+            match = NUMBERED.match(line)
+            if match:
+                yield from self._test(self._whole_title(match["name"], number), number)
+
+    def matching(self, pattern: re.Pattern[str]) -> Callable[[], Iterator[FailedTest]]:
+        """Return a reader of the lines that match a pattern."""
+
+        def read() -> Iterator[FailedTest]:
+            for number, line in enumerate(self.lines):
+                match = pattern.match(line)
+                if match:
+                    yield from self._test(match["name"], number)
+
+        return read
 
     def named_in_sentences(self) -> Iterator[FailedTest]:
         """Yield the tests that a sentence names, as in "Failure in test_total"."""
@@ -227,13 +337,6 @@ class _ShapeReader:
             if is_between and any(FAILED_WORD.search(self.lines[at]) for at in self._block(ruler)):
                 yield from self._test(name, ruler)
 
-    def marked(self) -> Iterator[FailedTest]:
-        """Yield lines that start with a mark for a failure."""
-        for number, line in enumerate(self.lines):
-            match = MARKED.match(line)
-            if match:
-                yield from self._test(match["name"], number)
-
     def marked_at_end(self) -> Iterator[FailedTest]:
         """Yield lines that end with a mark for a failure, or with a mark and an expectation."""
         for number, line in enumerate(self.lines):
@@ -241,6 +344,13 @@ class _ShapeReader:
             if found:
                 name, error = found
                 yield from self._test(name, number, error)
+
+    def in_columns(self) -> Iterator[FailedTest]:
+        """Yield what stands before the word "fail" in the rows of a table."""
+        for number, line in enumerate(self.lines):
+            mark = IN_COLUMN.search(line)
+            if mark:
+                yield from self._test(_name_before(line, mark), number)
 
     def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
         """Yield the test with this name, unless the text is no name."""
@@ -253,6 +363,20 @@ class _ShapeReader:
             return
         found = Quote(number, error) if error else self._expectation(number)
         yield FailedTest(name, found.text, found.line)
+
+    def _whole_title(self, text: str, number: int) -> str:
+        """Return the innermost line of a title that spans several: each is indented deeper."""
+        below = self.lines[number + 1 : number + 6]
+        if ENDING.match(text):
+            return below[0] if below else ""
+        indent = _indent(self.lines[number])
+        for line in below:
+            if _indent(line) <= indent or LABELLED.match(line):
+                break
+            if line.endswith(":"):
+                return line.strip()
+            indent = _indent(line)
+        return text
 
     def _expectation(self, number: int) -> Quote:
         """Return the line of a block that says what was expected, else one above the name."""
@@ -299,20 +423,40 @@ def marked_at_end(line: str) -> tuple[str, str] | None:
     mark = END_MARK.search(line)
     if mark is None:
         return None
-    before = line[: mark.start()]
-    name = before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
+    name = _name_before(line, mark)
     if not name:
         return None
     return name, mark["error"] or ""
 
 
+def _name_before(line: str, mark: re.Match[str]) -> str:
+    before = line[: mark.start()]
+    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
+
+
 def clean_name(text: str) -> str:
     """Return the name of a test without its number, time, place and quotes."""
-    name = TEST_LABEL.sub("", NUMBER.sub("", text.strip()))
+    name = BEFORE_NAME.sub("", NUMBER.sub("", text.strip()))
+    name = TEST_LABEL.sub("", name)
     before = ""
     while name != before:
         before = name
         name = TIME.sub("", name)
-        name = PLACE.sub("", name).rstrip(" :")
-        name = NAME_END.sub("", name)
-    return name.strip(QUOTES + " ")
+        name = PLACE.sub("", name).rstrip(" :─━═")
+        name = REMARK.sub("", NAME_END.sub("", name))
+    return _with_class(QUOTED.sub(r"\2", name))
+
+
+def _with_class(name: str) -> str:
+    """Return `shop.CartTest.test_total` for `test_total (shop.CartTest)`."""
+    match = OF_CLASS.match(name)
+    if match is None:
+        return name
+    if match["test"]:
+        return match["name"]
+    method = f".{match['name']}"
+    return match["class"] if match["class"].endswith(method) else match["class"] + method
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

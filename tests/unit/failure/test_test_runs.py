@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ralph import classify
 from pytest_ralph.failure.output import CommandOutput
-from pytest_ralph.failure.test_runs import read_failed_tests
+from pytest_ralph.failure.test_runs import read_failed_tests, read_marked_tests
 
 
 def failing(output: str) -> list[tuple[str, str]]:
@@ -133,21 +133,55 @@ def test_trial_names_every_test_below_the_traceback_they_share() -> None:
     assert failing(run) == [("test_u.T.test_one", error), ("test_u.T.test_two", error)]
 
 
-def test_mocha_names_a_test_by_its_last_title_and_leaves_out_what_has_none() -> None:
+def marked(output: str) -> list[tuple[str, str]]:
+    return [(one.name, one.error) for one in read_marked_tests(CommandOutput(dedent(output)))]
+
+
+def test_a_title_of_several_lines_names_the_test_by_its_last() -> None:
     run = """\
     > mocha
       1 passing (4ms)
-      2 failing
+      1 failing
 
       1) Cart
            adds:
 
           AssertionError: expected 2 to equal 3
           at Context.<anonymous> (test/cart.js:5:10)
-
-      2) "before all" hook
     """
-    assert failing(run) == [("adds", "AssertionError: expected 2 to equal 3")]
+    assert marked(run) == [("adds", "AssertionError: expected 2 to equal 3")]
+
+
+def test_the_count_of_the_summary_decides_between_shapes() -> None:
+    run = """\
+    x files are read
+    x cart
+    x total
+
+    Failed:
+      1. cart: expected 1, got 2
+      2. total: expected 6, got 5
+
+    2 failed, 1 passed
+    """
+    assert marked(run) == [("cart", "expected 1, got 2"), ("total", "expected 6, got 5")]
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("- total", "total"),
+        ("! total", "total"),
+        ("total     fail     0.01s", "total"),
+        ("Cart > total:", "Cart > total"),
+        ("---- total stdout ----", "total"),
+        ("1) total", "total"),
+    ],
+)
+def test_a_weak_mark_counts_only_where_the_summary_agrees(row: str, name: str) -> None:
+    block = f"{row}\n  expected 6, got 5\n"
+    assert marked(f"{block}\n1 of 2 tests failed\n") == [(name, "expected 6, got 5")]
+    assert marked(f"{block}\n3 of 4 tests failed\n") == []
 
 
 def test_numbered_lines_are_tests_only_below_the_count_of_failing_ones() -> None:
