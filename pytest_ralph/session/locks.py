@@ -132,14 +132,12 @@ class FileTurns:
 
 def _acquire(lock: FileLock, directory: Path) -> None:
     """Take a lock on a file below the `directory` of locks, which is created if it is not there."""
-    while True:
-        try:
-            lock.acquire()
-        except FileNotFoundError:
-            # It is the first time, or an executor removed everything that git ignores.
-            lock_directory(directory)
-        else:
-            return
+    try:
+        lock.acquire()
+    except FileNotFoundError:
+        # It is the first time, or an executor removed everything that git ignores.
+        lock_directory(directory)
+        _acquire(lock, directory)
 
 
 class TurnLock:
