@@ -100,6 +100,12 @@ class Document:
             self._build_indexes()
         return self.spec
 
+    def put_back_if_gone(self) -> None:
+        """Write the file as it was read last if somebody has removed it."""
+        if self._seen and not os.path.lexists(self._place):
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            self._seen = replace_if_unchanged(self._place, self.spec.source, None)
+
     # Looking up tasks
 
     def find(self, task: Task) -> Task | None:

@@ -253,7 +253,7 @@ class ExecutorRuns:
         self, task: Task, job: Job, carry_out: Callable[[], Outcome | None]
     ) -> ObservedRun | None:
         """Have a task carried out in the project itself; None if `carry_out` returns None."""
-        with self.services.turn:
+        with self.services.turn, self.spec_files.kept():
             before = self.guard.begin()
             try:
                 outcome = carry_out()

@@ -461,6 +461,8 @@ class Guard:
         Return the fields of checks that were changed.
         """
         path = self.spec_files.spec.path
+        if not os.path.lexists(path):
+            findings.append(f"removed {path.name}: undone")
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
             if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:

@@ -62,6 +62,11 @@ class ProgressLog:
             self._learnings = progress.learnings(text)
         return self._learnings
 
+    def put_back_if_gone(self) -> None:
+        """Write the file as it was read last if somebody has removed it."""
+        if self._seen and not os.path.lexists(self._place):
+            self._seen = replace_if_unchanged(self._place, self._text, None, durable=False)
+
     def _with_completed(self, text: str, task: Task) -> str:
         entry = f"- [x] {task.name} {task.title}".rstrip()
         quick = None

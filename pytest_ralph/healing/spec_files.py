@@ -65,8 +65,9 @@ class SpecFiles:
         self.not_ticked: dict[str, str] = {}
         # The numbers of all fixes, and the versions of document and state that they are from.
         self._numbers: tuple[tuple[int, int], FixNumbers] | None = None
-        # How many executors are at work on the spec.
+        # How many executors are at work on the spec, and how many of them in the project itself.
         self._holds = 0
+        self._watched = 0
         self._document = Document(spec, verify)
         self._log = ProgressLog(spec.directory / PROGRESS_NAME)
         # Where each file really was when the run began, and what told its directory from others.
@@ -279,6 +280,17 @@ class SpecFiles:
             self.state.attempt_failed(fix_id, "verification_mismatch", failure.error)
 
     @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Put back files that are removed while an executor is at work in the project."""
+        with self.lock:
+            self._watched += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._watched -= 1
+
+    @contextmanager
     def held(self, root: Path, run_id: str) -> Iterator[None]:
         """Keep smart-ralph's Stop hook from taking over the agent that runs meanwhile.
 
@@ -435,6 +447,9 @@ class SpecFiles:
             try:
                 if self._depth == 1:
                     self._require_in_place()
+                    if self._watched:
+                        self._document.put_back_if_gone()
+                        self._log.put_back_if_gone()
                 yield
             except (SpecError, StateError) as error:
                 raise SpecFilesError(

@@ -391,6 +391,24 @@ def test_siblings_edit_the_plan_in_vain(siblings: Project) -> None:
     result.stdout.fnmatch_lines(["*changed Verify of 1.2* in tasks.md: undone*"])
 
 
+def test_a_sibling_passes_while_the_spec_is_gone(siblings: Project) -> None:
+    siblings.write("specs/demo/.progress.md", "## Learnings\n\n- Mind the gap\n")
+    executor = siblings.shell("""\
+        case $task in
+            1.1.1) rm -rf specs; until grep -q '\\[x\\] 1.2 ' specs/demo/tasks.md; do sleep 0.02; done
+                rm -rf specs; echo good > one.txt;;
+            1.2.1) while test -e specs; do sleep 0.02; done; echo good > two.txt;;
+        esac
+    """)
+    result = siblings.run("--ralph-jobs=2", executor=executor)
+
+    assert result.ret == 0
+    assert siblings.boxes == {"1.1": True, "1.1.1": True, "1.2": True, "1.2.1": True}
+    assert "Mind the gap" in siblings.progress
+    assert "- [x] 1.2 Two" in siblings.progress
+    result.stdout.fnmatch_lines(["*1.1.1 removed tasks.md: undone*"])
+
+
 @pytest.mark.parametrize("recovery", [True, False])
 def test_a_failing_task_is_not_left_ticked(either: Project, recovery: bool) -> None:
     run = either.run if recovery else either.verify
