@@ -177,7 +177,7 @@ class Guard:
     spec_files: SpecFiles
     task: Task
     _created: set[str] = field(default_factory=set)
-    # The changes of the last run that took lines out of a plan.
+    # The changes of the last run that took lines out of a plan, or removed files of specs.
     _damaged: list[Change] = field(default_factory=list)
 
     @property
@@ -363,7 +363,9 @@ class Guard:
                 damaged.append(change)
         # Such as a plan or notes that `git checkout` by the executor took away.
         snapshots.keep(damaged)
-        self._damaged = [change for change in damaged if Path(change.path).name == TASKS_NAME]
+        self._damaged = [
+            change for change in damaged if change.deleted or Path(change.path).name == TASKS_NAME
+        ]
         return tuple(project_files)
 
     def _take_snapshot(self) -> Snapshot:
@@ -376,10 +378,13 @@ class Guard:
         return os.path.relpath(self.spec_files.spec.path, self.services.root)
 
     def _undo_edits_of_other_specs(self, findings: list[str]) -> list[str]:
-        """Put back the plans of other specs; return the fields of checks that were changed."""
+        """Put back the files of other specs; return the fields of checks that were changed."""
         all_fields = []
         for change in self._damaged:
             if change.path == self._own_path:
+                continue
+            if change.deleted:
+                all_fields += self._put_back_removed(change, findings)
                 continue
             before = _content(change.before)
             fields, what = _edits(before, _content(change.after), change.path)
@@ -393,6 +398,15 @@ class Guard:
                 continue
             findings.append(f"{what}: {'' if is_undone else 'not '}undone")
         return all_fields
+
+    def _put_back_removed(self, change: Change, findings: list[str]) -> list[str]:
+        """Put back a file of a spec; return its path if its checks were gone with it."""
+        if os.path.lexists(self.services.root / change.path):
+            # Whoever works on that spec has put it back.
+            return []
+        left = put_back(self._tree.root, [change])
+        findings.append(f"removed {change.path}: {'not ' if left else ''}undone")
+        return [change.path] if Path(change.path).name == TASKS_NAME else []
 
     def _put_back_checks(self, path: str, tasks_before: bytes) -> bool:
         """Put back the tasks of another spec whose checks were edited; return whether that is done.
@@ -458,15 +472,17 @@ class Guard:
     def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> list[str]:
         """Undo all edits of tasks.md, and report those other than ticks.
 
-        Return the fields of checks that were changed.
+        Return the fields of checks that were changed, or the name of the file if it was removed.
         """
         path = self.spec_files.spec.path
+        removed = []
         if not os.path.lexists(path):
+            removed = [path.name]
             findings.append(f"removed {path.name}: undone")
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
             if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:
-                return []
+                return removed
             seen = file_signature(path)
             edited = b""
             with contextlib.suppress(OSError):
@@ -475,16 +491,16 @@ class Guard:
             text = self.spec_files.with_own_edits(_decoded(before.plan.tasks), before.plan.edits)
             expected = text.encode("utf-8", "surrogateescape")
             if expected == edited:
-                return []
+                return removed
             only_ticks = differs_in_ticks_only(text, _decoded(edited))
             kept = "" if only_ticks else self._keep_edited(edited, task)
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
         if only_ticks:
-            return []
+            return removed
         fields, what = _edits(expected, edited, path.name)
         findings.append(f"{what}: undone, the edited file is kept as {kept}")
-        return fields
+        return removed + fields
 
     def _keep_edited(self, edited: bytes, task: Task) -> str:
         """Keep a tasks.md whose edits are going to be undone; return its path."""

@@ -41,6 +41,7 @@ ACTIONS = {
     "edit .gitignore": "echo '*.log' > .gitignore; touched .gitignore",
     "edit the plan": "sed -i 's/grep -q fixed/true ; true/' specs/a/tasks.md",
     "tick everything": "sed -i 's/- \\[ \\]/- [x]/' specs/a/tasks.md",
+    "remove specs": "rm -rf specs",
     # git
     "git mv": "git mv -f src/old.txt src/moved.txt; touched src/old.txt src/moved.txt",
     "git rm": "git rm -qf src/old.txt; touched src/old.txt",
@@ -61,7 +62,7 @@ GOOD = ("fix", "fix once", "append", "repair the build", "fix with git")
 SLOW = ("hang", "pause")
 # These may destroy ignored files or the copies that a run keeps: no snapshot can help then.
 DESTROYS_COPIES = frozenset({"git clean -x", "remove .ralph"})
-EDITS_PLANS = frozenset({"edit the plan", "git checkout", "git reset", "git stash"})
+EDITS_PLANS = frozenset({"edit the plan", "remove specs", "git checkout", "git reset", "git stash"})
 # These change the index.
 MOVES_GIT = frozenset(
     {

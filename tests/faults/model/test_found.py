@@ -102,3 +102,16 @@ def test_a_staged_plan_may_be_committed(world: World) -> None:
 
     committed = git(world.project, "log", "--format=%H", "--", "specs/a/tasks.md").split()
     assert staged in [git(world.project, "show", f"{one}:specs/a/tasks.md") for one in committed]
+
+
+def test_specs_that_another_worker_removes(world: World) -> None:
+    pytest.importorskip("xdist")
+    for path in FILES.values():
+        world.write(path, "fixed by the user, 1\n")
+    world.write(FILES["b:1.1"], "to do\n")
+
+    ended = run(world, workers=2, b_1p1=("pause", "pause", "remove specs", "fix"))
+
+    assert "1.1.1 removed specs/a/tasks.md: undone" in ended.output
+    assert "# Tasks" in (world.project / "specs/a/tasks.md").read_text()
+    assert "1.5" in (world.project / "specs/a/.progress.md").read_text()

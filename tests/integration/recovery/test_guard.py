@@ -321,6 +321,18 @@ def test_commits_of_a_refused_fix_are_moved_back(repository: Project, command: s
         )
 
 
+def test_a_fix_that_removes_specs_is_refused(repository: Project) -> None:
+    repository.write("specs/other/tasks.md", "- [ ] 1.1 Other\n  - **Verify**: `true`\n")
+    executor = repository.shell("[ $call = 1 ] && rm -rf specs; echo fixed > parser.txt")
+    result = repository.run("--ralph-guard=refuse", executor=executor)
+
+    assert result.ret == 0
+    assert len(repository.calls) == 2
+    removed = [f"*1.3.1 removed {plan}: undone" for plan in ("tasks.md", "specs/other/tasks.md")]
+    result.stdout.fnmatch_lines(removed)
+    assert (repository.root / "specs/other/tasks.md").exists()
+
+
 # Several executors at once
 
 
@@ -395,7 +407,8 @@ def test_a_sibling_passes_while_the_spec_is_gone(siblings: Project) -> None:
     siblings.write("specs/demo/.progress.md", "## Learnings\n\n- Mind the gap\n")
     executor = siblings.shell("""\
         case $task in
-            1.1.1) rm -rf specs; until grep -q '\\[x\\] 1.2 ' specs/demo/tasks.md; do sleep 0.02; done
+            1.1.1) rm -rf specs
+                until grep -q '\\[x\\] 1.2 ' specs/demo/tasks.md; do sleep 0.02; done
                 rm -rf specs; echo good > one.txt;;
             1.2.1) while test -e specs; do sleep 0.02; done; echo good > two.txt;;
         esac
