@@ -28,8 +28,8 @@ WITHOUT_TESTS = regex(
     re.IGNORECASE,
 )
 
-# `! grep …` passes if grep cannot read its file, too.
-NEGATION = regex(r"(?:^|\s)!\s")
+# `! grep …` and `test -z "$(grep …)"` pass if grep cannot read its file, too.
+HIDES_FAILURE = regex(r"(?:^|\s)!\s|\$\(|`")
 
 
 class CheckResult(NamedTuple):
@@ -168,7 +168,7 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
         unwritten = tuple(path for path in check.files if not (directory / path).exists())
         missed = tuple(Unmet(f"file {path}", "no such file") for path in unwritten)
     result = CheckResult(check, ended, missed, unwritten=unwritten)
-    if missed or check.expect or stages.show_defect or NEGATION.search(check.command):
+    if missed or check.expect or stages.show_defect or HIDES_FAILURE.search(check.command):
         return _require_work(result, stages, runner)
     return result
 

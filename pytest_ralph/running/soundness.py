@@ -104,7 +104,7 @@ def find_defect(
     if defect is not None:
         return defect
     if not check.reads_output:
-        return _failed_negated_search(command, ended, errors) or _search_that_has_to_fail(
+        return _failed_hidden_search(command, ended, errors) or _search_that_has_to_fail(
             check, command, ended, errors
         )
     return _unread_input(command, ended, errors) or _exception(check, command, ended, errors)
@@ -268,13 +268,17 @@ def _search_that_has_to_fail(
     return None
 
 
-def _failed_negated_search(command: Command, ended: CommandResult, errors: str) -> Defect | None:
-    """`! grep TODO missing.txt` succeeds."""
+def _failed_hidden_search(command: Command, ended: CommandResult, errors: str) -> Defect | None:
+    """`! grep TODO missing.txt` and `test -z "$(cat missing.txt)"` succeed."""
     if ended.exit_code != 0:
         return None
-    for stage in command.own_stages:
-        defect = _unreadable_operand(stage, errors) if stage.negated else None
-        if defect is not None and _is_search(stage):
+    for stage in command.stages:
+        is_hidden = stage.negated or (stage.nested and stage.after != "||")
+        if not is_hidden or not (_is_search(stage) or stage.is_listed("readers")):
+            continue
+        is_fatal = stage.program == "git"
+        defect = _reported_error(stage, errors) if is_fatal else _unreadable_operand(stage, errors)
+        if defect is not None:
             return defect
     return None
 

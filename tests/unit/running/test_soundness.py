@@ -94,6 +94,10 @@ NEVER_RAN = [
     ("grep -q a no-such-file && grep -q b f", FAILS),
     ("grep x no-such-file | grep y", FAILS),
     ("diff f no-such-file", FAILS),
+    ('test -z "$(grep -rn TODO no/such/dir)"', None),
+    ('[ -z "$(cat no-such-file)" ]', None),
+    ('test -z "$(git log nosuchbranch)"', None),
+    ('! [ "$(sed -n 1p no-such-file)" ]', None),
     ("nosuchtool | cat", EXITS_0),
     ("! nosuchtool", EXITS_0),
     ("! grep x no-such-file", EXITS_0),
@@ -175,6 +179,10 @@ REALLY_RAN = [
     ("ls no-such-file", FAILS),
     ("sh -c 'exit 2'", FAILS),
     ("find no-such-directory", FAILS),
+    ('test -z "$(grep x f)"', None),
+    ('test -z "$(cat no-such-file 2>/dev/null)"', None),
+    ('test -z "$(cat no-such-file || true)"', None),
+    ('test "$(grep -c x f || true)" = 0', None),
     ("find . -name f | xargs grep x", FAILS),
 ]
 
