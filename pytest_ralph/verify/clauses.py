@@ -46,9 +46,9 @@ _BRACKETS = regex(r"\(([^()]*)\)")
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
-    r",(?!\d)|(?:^| )(?:and|but|while|AND|&&|&|\+|--|[—–-]) "
-    r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)): "
-    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)"
+    r",(?!\d)|(?:^| )(?:and|but|AND|&&|&|--|[—–-]) "
+    r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
+    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
     r"(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")
@@ -132,8 +132,9 @@ def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
     found: list[Clause] = []
     for clause in _split_sentence(sentence, values):
         if _RETRACTING.match(clause.source):
-            found = [Clause("", (), earlier.source) for earlier in found]
-        found.append(clause)
+            found = [Clause("", (), one.source) for one in (*found, clause)]
+        else:
+            found.append(clause)
     return found
 
 

@@ -275,15 +275,12 @@ _NUMBER = (
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
-_PLAIN_WORD = (
-    r"(?!(?:contains|shows|with|is|prints|returns|not|no|in|from|for|on|after|before|by|at|into"
-    r"|under|via|as|plus|when|where|that|within|across|against)\b)[a-z][\w/.-]*"
-)
+_PLAIN_WORD = rf"(?!(?:{'|'.join(phrases('prose')['goes on'])})\b)[a-z][\w/.-]*"
 _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    r"(?: (?!(?:if|when|unless|before|until|without|prior|on|for|in|after|only)\b)[^\s⟦]+)*"
+    rf"(?: (?:{'|'.join(phrases('prose')['how'])}))*(?: (?:because|since|due) [^⟦]*)?"
     r"(?P<where> (?:on|for|in) [^⟦]*)?"
 )
 _THING = (
@@ -338,8 +335,13 @@ PATTERNS = (
         reads_qualifiers=True,
     ),
     Pattern(
+        "exit status 0",
+        _form(r"(?:passes )?exits (?:=|==|is|→)? ?0(?P<rest> .*)?"),
+        statements.always(Expect("exit", "==", 0)),
+    ),
+    Pattern(
         "exit status",
-        _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+){_HOW}"),
+        _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+)(?: [=→] passes)?{_HOW}"),
         statements.exit_status,
     ),
     Pattern(
@@ -358,7 +360,7 @@ PATTERNS = (
     Pattern(
         "must fail",
         _form(
-            rf"(?:(?:fails|expect failures?){_HOW}(?P<rest> ⟦.*)?"
+            rf"(?:(?:fails|expect failures?){_HOW}(?P<rest> (?:contains )?⟦.*)?"
             r"|(?:compile|compilation|build) (?:errors?|failures?)|red)"
         ),
         statements.failure,
