@@ -35,6 +35,8 @@ VERIFYING = ("verify", "retry")
 # The failure protocol words the advice as a parameter, which no person can set.
 MORE_TIME = "Raise the time limit"
 _RETRY = regex(r"Retry with timeout=(\S+)")
+# Advice of the failure protocol about the prompt, which a person does not write.
+_ABOUT_PROMPTS = ("Include specific file paths in prompt", "Add example of expected output")
 
 
 def _masked(value: Any, mask: Callable[[str], str]) -> Any:
@@ -127,8 +129,9 @@ class Attempt(NamedTuple):
 
     @property
     def advice_for_people(self) -> tuple[str, ...]:
-        """The advice without the guidance, which is written for executors."""
-        advice = [text for text in self.advice if text != self.guidance]
+        """The advice without the guidance for executors and the advice about their prompt."""
+        for_executors = (self.guidance, *_ABOUT_PROMPTS)
+        advice = [text for text in self.advice if text not in for_executors]
         return tuple(_RETRY.sub(rf"{MORE_TIME}: `**Timeout**: \1`", text) for text in advice)
 
     @property

@@ -237,13 +237,15 @@ def _in_circles(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _is_stuck(past: TaskHistory) -> bool:
-    # An executor that failed has another chance, with a fix of its fix.
-    return not past.by_executor and is_stuck(past.fingerprints, past.trees)
+    # An executor that failed has another chance, with a fix of its fix. More time is no fix.
+    if past.by_executor or not past.fixes:
+        return False
+    return is_stuck(past.fingerprints, past.trees)
 
 
 def _circular(_: Failure, past: TaskHistory) -> Decision:
     if _is_stuck(past):
-        return Decision("escalate", "the same error came back, and no file had changed", "circular")
+        return Decision("escalate", "same error again, no file changed", "circular")
     return Decision("escalate", "the same approach was tried before without success", "circular")
 
 
@@ -354,7 +356,7 @@ def _unknown_once(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _came_back(failure: Failure, past: TaskHistory) -> Decision:
-    reason = "an error of unknown type came back after a fix"
+    reason = "a fix did not help, and the error is of unknown type"
     if _timed_out(failure):
         reason = f"still not done after {past.timeout:g} s, and after a fix"
     return Decision("escalate", reason, "unknown error")
@@ -392,9 +394,12 @@ RULES: tuple[Rule, ...] = (
     (lambda f, _: not f.retryable, _not_retryable),
     (
         lambda f, p: f.type == BROKEN_BUILD and p.rollback,
-        _answer("rollback", "the build is broken: back to the last good commit, then fix"),
+        _answer("rollback", "the build is broken: back to the last good commit, then a fix"),
     ),
-    (lambda f, _: f.type == BROKEN_BUILD, _answer("fix", "the build is broken: fix it")),
+    (
+        lambda f, _: f.type == BROKEN_BUILD,
+        _answer("fix", "the build is broken; creating a fix task"),
+    ),
     (
         lambda f, p: f.type == VERIFICATION_FAILED and not p.fixes,
         _answer("fix", "verification failed; creating a fix task"),
@@ -403,6 +408,6 @@ RULES: tuple[Rule, ...] = (
         lambda f, _: f.type == VERIFICATION_FAILED,
         _answer("fix", "verification still fails; creating a fix task with a different approach"),
     ),
-    (_unknown_once, _answer("fix", "{what}: one fix; if it does not help, the task is given up")),
+    (_unknown_once, _answer("fix", "{what}: one fix task only")),
     (lambda _, __: True, _came_back),
 )

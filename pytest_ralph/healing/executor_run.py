@@ -379,7 +379,7 @@ def predict(services: Services, task: Task, failure: Failure | None, executor: s
     if chance is None:
         return None
     shown = str(chance).replace(executor, display_name(executor))
-    services.announce_verbose(f"{task.id}: chance that this helps: {shown}")
+    services.announce_verbose(f"{task.id}: chance of success: {shown}")
     return chance.probability
 
 

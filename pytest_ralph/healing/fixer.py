@@ -211,7 +211,7 @@ class Fixer:
         """Undo what broke the build, in the worktree or in the project; return a note about it."""
         kept = self._executor_runs.close()
         if kept:
-            return f"went back to the files of the project; what was in the worktree: {kept}"
+            return f"went back to the project's files; the worktree's changes are kept as {kept}"
         return self.checkpoints.roll_back(target)
 
     def run_again(self, failed: FailedAttempt, decision: Decision) -> FailedAttempt | None:
@@ -560,7 +560,7 @@ class Fixer:
         self.log.repairs.remove(repaired.repair.command)
         exceptions = f", except in {', '.join(left)}" if left else ""
         self.log.note(
-            f"{repaired.fix_id}: repair {repaired.repair.name} is undone{exceptions}:"
+            f"{repaired.fix_id}: repair {repaired.repair.name} was undone{exceptions}:"
             " Verify now fails in another step"
         )
 

@@ -247,7 +247,7 @@ class Guard:
                 tree.plans.clear()
         root = self.services.root
         losses = [
-            f"put a link in place of {os.path.relpath(path, root)}: removed; the original is lost"
+            f"replaced {os.path.relpath(path, root)} by a link: removed; the original is lost"
             for path in remove_links(self.services.directory)
         ]
         changes = self._changes(before)

@@ -266,10 +266,10 @@ class IsolatedRuns:
         lines = [
             "## Your changes could not be merged",
             "",
-            "Your last run passed Verify, but these files were changed in the project meanwhile,"
-            " in the same places. The working directory has been brought up to date: it has these"
-            " files as they are in the project now, without your changes. Make your changes again,"
-            " so that what was changed meanwhile still does what it is meant to do. Both versions:",
+            "Your last run passed Verify, but meanwhile these files were changed in the project, in"
+            " the same places. The working directory now has the project's versions, without your"
+            " changes. Make your changes again, and keep the effect of those made meanwhile. Both"
+            " versions:",
             "",
         ]
         for conflict in conflicts:

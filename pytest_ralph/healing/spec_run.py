@@ -156,7 +156,7 @@ class SpecRun:
     def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
         for task in run.log.followups:
-            line = f"{task.id} was added behind {run.task.id} at the executor's request"
+            line = f"{task.id} was added after {run.task.id} at the executor's request"
             if self.services.settings.execute:
                 followed = self._perform_added(task)
                 result = result.with_work_of(followed)

@@ -61,10 +61,10 @@ class Advisor:
         known = self.time_limit(spec, task)
         if known is None:
             return ()
-        usual = f"It usually takes {_seconds(known.p95)} at most (of {known.cases} passes)"
+        usual = f"95% of {known.cases} passes took at most {_seconds(known.p95)}"
         if limit >= known.seconds:
             return (f"{usual}: more time is unlikely to help",)
-        return (f"{usual}: a limit of {known.seconds:g} s suffices",)
+        return (f"{usual}: a limit of {known.seconds:g} s is enough",)
 
     def left_off(self, spec: str, task: str) -> Sequence[Attempt]:
         """Return what was tried on a task since it last passed or was given up."""

@@ -144,13 +144,13 @@ def chance_of_fix(history: History, kind: str, executor: str = "") -> Chance | N
     all_cases = 0
     for name, hits, cases in _tally(history, kind, "executor"):
         if name == executor and cases >= MIN_CASES:
-            return Chance(hits, cases, f"fixes of {kind} by {executor}")
+            return Chance(hits, cases, f"similar fixes by {executor}")
         all_hits += hits
         all_cases += cases
 
     if all_cases < MIN_CASES:
         return None
-    return Chance(all_hits, all_cases, f"fixes of {kind}")
+    return Chance(all_hits, all_cases, "similar fixes")
 
 
 def chances(

@@ -124,8 +124,8 @@ def _is_sound(path: Path, timeout: float) -> bool:
 def _check_version(version: int, path: Path) -> None:
     if version > VERSION:
         raise HistoryError(
-            f"{path} was written by a newer pytest-ralph (version {version}, known here up to"
-            f" {VERSION}): upgrade pytest-ralph, or move the file aside"
+            f"{path} was written by a newer pytest-ralph (version {version}; this one reads"
+            f" {VERSION} at most): upgrade pytest-ralph, or move the file aside"
         )
 
 

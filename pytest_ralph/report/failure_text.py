@@ -148,8 +148,7 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
     With `-v`, yield all that the output names.
     """
     ended = _how_it_ended(attempt)
-    # The headline may have said it: `Timed out after 4s`.
-    if not (attempt.timed_out and attempt.error.startswith("Timed out after")):
+    if not _is_in_headline(attempt):
         yield ended
     for note in attempt.beside:
         yield one_line(note, LONGEST_LINE)
@@ -157,13 +156,30 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
     names = [test.rpartition("::")[2] for test in tests[:1]]
     is_named = any(name in line.text for name in names for line in output)
     if tests and (verbosity > 0 or not is_named):
-        yield f"failing tests: {one_line(listed(tests, NAMES_SHOWN), LONGEST_LINE)}"
+        yield _names("failing tests", tests, verbosity)
     if verbosity <= 0:
         return
     if attempt.missing:
         yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     if attempt.files:
-        yield f"files: {one_line(listed(attempt.files, NAMES_SHOWN), LONGEST_LINE)}"
+        yield _names("files", attempt.files, verbosity)
+
+
+def _names(label: str, names: Sequence[str], verbosity: int) -> str:
+    """Return as many names as fit on a line, at least one; with `-v` more."""
+    most = min(len(names), NAMES_SHOWN)
+    while True:
+        line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
+        if most == 1 or verbosity > 0 or len(line) <= WIDTH:
+            return line
+        most -= 1
+
+
+def _is_in_headline(attempt: Attempt) -> bool:
+    """Return whether the error says how the command ended."""
+    if attempt.timed_out:
+        return attempt.error.startswith("Timed out after")
+    return attempt.error.endswith(f" exited with status {attempt.exit_code}")
 
 
 def _how_it_ended(attempt: Attempt) -> str:
@@ -197,6 +213,9 @@ def _signal_name(status: int) -> str:
 def _output(attempt: Attempt, root: str, most: int) -> Iterator[Line]:
     """Yield what matters of the output and, if that is not all, where the rest is."""
     lines = [line for line in terminal(attempt.output).splitlines() if line.strip()]
+    if len(lines) == 1 and lines[0].strip() in (attempt.error, attempt.got.strip("'")):
+        # The headline has it.
+        return
     shown = relevant(lines, attempt.error, most)
     for line in shown:
         yield Line(f"  | {line}")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.report.next_steps import next_step
+from pytest_ralph.report.next_steps import next_steps
 from pytest_ralph.report.phrases import cost, fix_count, headline, problem, subheadline
 from pytest_ralph.text.bounded import bounded
 from pytest_ralph.text.inert import annotation, fenced, one_line
@@ -69,16 +69,10 @@ def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
 def _message(task: TaskResult) -> str:
     """Return the error with what a person can do about it, or how the task recovered from it."""
     if task.outcome != "recovered":
-        lines = [problem(task), *_advice(task)]
+        lines = [problem(task), *next_steps(task)]
         return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
     how = fix_count(task) or "another attempt"
     return f"Recovered after {how}. At first: {one_line(problem(task), ERROR_LIMIT)}"
-
-
-def _advice(task: TaskResult) -> list[str]:
-    """Return what a person should do about a failed task, the specific step first."""
-    steps = [next_step(task)] if task.bad else []
-    return [*steps, *task.advice]
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
@@ -132,7 +126,7 @@ def _details(task: TaskResult) -> str:
     if failure is None:
         return ""
     parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
-    parts.append("\n".join(f"- {_prose(line)}" for line in _advice(task)))
+    parts.append("\n".join(f"- {_prose(line)}" for line in next_steps(task)))
     if failure.output:
         parts.append(fenced(bounded(failure.output, 10, 40, widest=500)))
     parts.append("</details>")

@@ -18,7 +18,7 @@ from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
-from pytest_ralph.report.next_steps import next_step
+from pytest_ralph.report.next_steps import next_steps
 from pytest_ralph.report.phrases import (
     ANOTHER_FAILURE,
     cost,
@@ -140,7 +140,7 @@ def embedded(run: RunSummary) -> str:
             attempts = [_shortened(attempt, run.root) for attempt in task.attempts]
             data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
         if task.bad:
-            data["advice"] = [next_step(task), *task.advice]
+            data["advice"] = next_steps(task)
         if task.fixes:
             data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
         notes = _notes(task)

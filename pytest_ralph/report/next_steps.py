@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text.listing import joined, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pytest
 
@@ -51,6 +51,13 @@ def next_step(task: TaskResult) -> str:
     to_do = TO_DO.get(failure.kind, "Fix task {}").format(task.id)
     where = ", ".join(failure.files[:3]) or task.place
     return f"{to_do} ({where})"
+
+
+def next_steps(task: TaskResult) -> list[str]:
+    """Return what a person should do about a failed task, the specific step first."""
+    step = next_step(task)
+    # "Install ruff, which task 1.3 needs" says all that "Install ruff" does.
+    return [step, *(text for text in task.advice if not step.startswith(text))]
 
 
 def next_lines(
@@ -99,16 +106,17 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
     """Return which fix tasks to do and which tasks to fix."""
     if len(failed) == 1:
         return next_step(failed[0])
-    to_do: list[str] = []
-    to_fix: list[str] = []
     has_several_specs = len({task.spec for task in failed}) > 1
+    # The ids of the tasks to fix and of the fix tasks to do, by spec.
+    to_fix: dict[str, list[str]] = {}
+    to_do: dict[str, list[str]] = {}
     for task in failed:
-        spec = f"{task.spec} " if has_several_specs else ""
+        spec = task.spec if has_several_specs else ""
         open_fix = _open_fix(task)
         if open_fix is None:
-            to_fix.append(spec + task.id)
+            to_fix.setdefault(spec, []).append(task.id)
         else:
-            to_do.append(spec + open_fix.id)
+            to_do.setdefault(spec, []).append(open_fix.id)
 
     sentences = []
     if to_fix:
@@ -124,10 +132,13 @@ def _open_fix(task: TaskResult) -> FixResult | None:
     return waiting[-1] if waiting else None
 
 
-def _tasks(ids: Sequence[str]) -> str:
-    if len(ids) == 1:
-        return f"task {ids[0]}"
-    return f"tasks {joined(ids)}"
+def _tasks(ids_by_spec: Mapping[str, Sequence[str]]) -> str:
+    """Return `task 1.2`, or `tasks 1.2 and 1.3 of shop; 1.1 of mail`."""
+    parts = []
+    for spec, ids in ids_by_spec.items():
+        parts.append(f"{joined(ids)} of {spec}" if spec else joined(ids))
+    is_one = sum(len(ids) for ids in ids_by_spec.values()) == 1
+    return f"{'task' if is_one else 'tasks'} {'; '.join(parts)}"
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -20,7 +20,7 @@ from pytest_ralph.results import NOT_RUN
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line, terminal
-from pytest_ralph.text.listing import listed
+from pytest_ralph.text.listing import joined, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +37,8 @@ CHANGED_SHOWN = 5
 # How the reason of a task begins that needs `--ralph-allow=remote`.
 OUTSIDE = "changes something outside"
 TO_CHECK = "left for you to check (manual)"
+# How pytest's last line counts our outcomes, after those of pytest.
+COUNTED = ("recovered", "flaky", "blocked", "manual")
 COLOURS = {
     "failed": "red",
     "regression": "red",
@@ -80,14 +82,14 @@ def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
     The reason of a manual task is its own, so that all of a spec share a line.
     """
     in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
-    ranges = defaultdict(list)
+    ranges: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (spec, words), group in groupby(in_file_order, _why_not_run):
         if words:
-            ranges[spec, words].append(_range([task.id for task in group]))
+            ranges[spec, words] += _shortened([task.id for task in group])
 
     lines = []
     for (spec, words), found in ranges.items():
-        lines.append(f"{spec}: {', '.join(found)} {words}")
+        lines.append(f"{spec}: {joined(found)} {words}")
     return lines
 
 
@@ -103,9 +105,9 @@ def _why_not_run(task: TaskResult) -> tuple[str, str]:
     return task.spec, words
 
 
-def _range(ids: Sequence[str]) -> str:
-    """Return `1.3`, or `1.3 to 2.7`."""
-    return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
+def _shortened(ids: Sequence[str]) -> list[str]:
+    """Return three and more consecutive ids as `1.3 to 2.7`."""
+    return [*ids] if len(ids) < 3 else [f"{ids[0]} to {ids[-1]}"]
 
 
 class Branch(NamedTuple):
@@ -117,7 +119,7 @@ class Branch(NamedTuple):
 
     @property
     def ids(self) -> str:
-        return _range([fix.id for fix in self.fixes])
+        return joined(_shortened([fix.id for fix in self.fixes]))
 
 
 def branches(
@@ -179,7 +181,7 @@ class Summary:
         self._list_recovered(tasks)
         for spec in complete:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
-        self._cost(tasks)
+        self._last_line(tasks)
 
     def _has_run(self, task: TaskResult) -> bool:
         """With `-vv`, whether there are attempts to show."""
@@ -221,18 +223,21 @@ class Summary:
             self.start_section()
             self._line(f"ralph: {terminal(note)}")
 
-    def _cost(self, tasks: Sequence[TaskResult]) -> None:
-        """Add the cost to pytest's last line; with `-v`, write how many tokens it paid for."""
+    def _last_line(self, tasks: Sequence[TaskResult]) -> None:
+        """Put the counts of pytest's last line in order, and add the cost.
+
+        With `-v`, write how many tokens it paid for.
+        """
         total = cost(tasks)
-        if not total:
-            return
         build = self.reporter.build_summary_stats_line
 
-        def build_with_cost() -> tuple[list[tuple[str, dict[str, bool]]], str]:
+        def build_ours() -> tuple[list[tuple[str, dict[str, bool]]], str]:
             parts, colour = build()
-            return [*parts, (total, {})], colour
+            # pytest counts outcomes that are not its own in the order in which they came.
+            parts = sorted(parts, key=_place_in_last_line)
+            return [*parts, (total, {})] if total else parts, colour
 
-        self.reporter.build_summary_stats_line = build_with_cost  # type: ignore[method-assign]
+        self.reporter.build_summary_stats_line = build_ours  # type: ignore[method-assign]
         tokens = token_count(tasks)
         if tokens and self.verbosity > 0:
             self._line(f"cost: {total} ({tokens:,} tokens)")
@@ -253,17 +258,19 @@ class Summary:
         heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
         self._parts((word, colour), (heading, "bold"))
 
+        for line in _executions(task):
+            self._detail(line, "  ")
         is_brief = task.bad and self.verbosity < 1
         for branch in branches(task.fixes, joined=is_brief):
             if is_brief and branch.fixes[0].outcome != "open":
                 self._fix_without_title(task, branch)
             else:
                 self._fix(task, branch)
-        details = _executions(task)
         if not task.bad:
-            details += self._own_notes(task)
-        for line in details:
-            self._detail(line, "  ")
+            for line in self._own_notes(task):
+                self._detail(line, "  ")
+        if task.commit and task.passed:
+            self._detail(f"committed as {task.commit[:12]}", "  ")
         self._warnings(task, "  ")
         if task.fixes and not is_brief and (task.passed or task.final):
             self._line(f"  {history_line(task)}")
@@ -385,6 +392,8 @@ def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
     if task.outcome in ("recovered", "flaky") or task.findings or _executions(task):
         return True
+    if task.commit and task.passed:
+        return True
     if task.outcome == "manual":
         return task.was_worked_on
     if task.bad:
@@ -393,8 +402,13 @@ def _is_notable(task: TaskResult) -> bool:
     return task.outcome == "passed" and bool(task.notes)
 
 
+def _place_in_last_line(part: tuple[str, dict[str, bool]]) -> int:
+    word = part[0].rpartition(" ")[2]
+    return COUNTED.index(word) + 1 if word in COUNTED else 0
+
+
 def _executions(task: TaskResult) -> list[str]:
-    """Return who carried out the task itself or parts of it, what that changed, and the commit."""
+    """Return who carried out the task itself or parts of it, and what that changed."""
     fix_ids = {fix.id for _, fix in task.all_fixes}
     by_executor: dict[str, list[Attempt]] = {}
     for attempt in task.attempts:
@@ -407,8 +421,6 @@ def _executions(task: TaskResult) -> list[str]:
         times = f" {len(attempts)} times" if len(attempts) > 1 else ""
         who = f"carried out{times} by {display_name(executor)}"
         lines.append(", ".join([who, *_changes(attempts)]))
-    if task.commit and task.passed:
-        lines.append(f"committed as {task.commit[:12]}")
     return lines
 
 

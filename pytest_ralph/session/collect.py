@@ -178,7 +178,7 @@ class SpecCollection:
         known_path = self._known_path(parent.config, file_path)
         if known_path != file_path:
             shown = self.run.specs.relative(known_path)
-            same = f"{self.run.specs.relative(file_path)} is {shown}: its tasks run once"
+            same = f"{self.run.specs.relative(file_path)} is the same file as {shown}: it runs once"
             if not self.run.worker:
                 self.run.messages.note(same)
             return None

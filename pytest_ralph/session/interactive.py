@@ -49,14 +49,14 @@ HELP = """\
   Enter  continue as decided
 """
 EDIT_AGAIN = "Enter to edit it again, [u]se it as it was? "
-HALTED = "halted on request"
+HALTED = "halted at your request"
 FIX_WANTED = "a fix was requested"
 DECISIONS = {
     "fix": Decision("fix", FIX_WANTED),
     "edit": Decision("fix", FIX_WANTED, edit=True),
     "retry": Decision("retry", "another attempt was requested"),
-    "skip": Decision("escalate", "skipped on request", "skipped"),
-    "give up": Decision("escalate", "your choice", "given up"),
+    "skip": Decision("escalate", "skipped at your request", "skipped"),
+    "give up": Decision("escalate", "at your request", "given up"),
     "halt": Decision("escalate", HALTED, "halted"),
 }
 # Decisions that "fix" confirms as they are.

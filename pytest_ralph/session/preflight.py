@@ -66,10 +66,10 @@ class Preflight:
             raise pytest.UsageError(f"{name} is a file: recovery needs a directory of this name")
         for task in spec.tasks:
             for name in files_outside(task, self.run.root):
-                place = f"{self.run.specs.relative(spec.path)}:{task.line}: Files of {task.id}"
+                place = f"{self.run.specs.relative(spec.path)}:{task.line}"
                 self.run.messages.note(
-                    f"{place} points outside the project: "
-                    f"{one_line(name)} is not repaired or committed"
+                    f"{place}: {task.id}: {one_line(name)} is outside the project: "
+                    "it is not repaired or committed"
                 )
 
     def plan_error(self, spec: Spec) -> PlanProblem | None:

@@ -187,7 +187,7 @@ def test_prompts_quote_it(project: Path) -> None:
     assert len(prompts) == 3
     for prompt in prompts:
         assert not unseen(prompt)
-        quoted = prompt.partition("What was printed")[2]
+        quoted = prompt.partition("The output. Treat it")[2]
         assert "````text\n" in quoted or "never an instruction" not in prompt
 
 

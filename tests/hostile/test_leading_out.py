@@ -132,8 +132,8 @@ def test_a_file_outside_the_project_is_named_as_such(
     result.stdout.fnmatch_lines(
         [
             (
-                f"ralph: specs/demo/tasks.md:1: Files of 1.1 points outside the project: {name} is "
-                "not repaired or committed"
+                f"ralph: specs/demo/tasks.md:1: 1.1: {name} is outside the project: it is not "
+                "repaired or committed"
             )
         ]
     )

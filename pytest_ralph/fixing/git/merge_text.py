@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_ralph.fixing.git.command import GitCommand
 
-LABELS = ("-L", "in the project now", "-L", "before both", "-L", "your version")
+LABELS = ("-L", "in the project now", "-L", "before both changes", "-L", "your version")
 
 
 class ConflictError(Exception):

@@ -57,7 +57,7 @@ class RollbackResult:
             done = "nothing had changed"
         if self.left:
             done += f"; left as they are: {', '.join(self.left)}"
-        return f"went back to {self.to} ({done}); what was there: {self.ref}"
+        return f"went back to {self.to} ({done}); the state before is kept as {self.ref}"
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Stash:
         dropped = [entry for entry in self._before if entry not in now]
         for entry in dropped:
             self._git("stash", "store", "-m", entry.message, entry.commit)
-            done.append(f"dropped a stash of yours: put back (commit {entry.commit[:12]})")
+            done.append(f"dropped one of your stashes: restored (commit {entry.commit[:12]})")
         return "; ".join(done)
 
     def _is_of_worktree(self, entry: Entry, switched_to: Collection[str]) -> bool:

@@ -49,7 +49,7 @@ def tasks(project: Path) -> str:
         pytest.param(["r", "s"], (), 0, "1 passed, 1 skipped", id="retry, then skip"),
         pytest.param(["s"], ("-s",), 0, "1 passed, 1 skipped", id="with -s"),
         pytest.param(["g"], (), 1, "1 failed, 1 blocked", id="give up"),
-        pytest.param(["Halt"], (), 2, "halted on request !!!", id="halt"),
+        pytest.param(["Halt"], (), 2, "halted at your request !!!", id="halt"),
     ],
 )
 def test_what_a_person_says_is_done(
@@ -112,7 +112,7 @@ def test_the_end_of_input_halts(project: Path) -> None:
     seat.expect(QUESTION)
     seat.press("d")
     assert seat.status() == pytest.ExitCode.INTERRUPTED
-    assert "halted on request" in seat.text
+    assert "halted at your request" in seat.text
     assert "- [ ] 1.1 " in tasks(project)
 
 

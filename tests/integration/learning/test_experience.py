@@ -81,8 +81,8 @@ def test_the_chance_of_a_fix_is_shown_before_it(project: Project) -> None:
     project.remember(5)
     result = project.run("-v")
 
-    chance = "chance that this helps: 86% (5 of 5 fixes of test_failure by python3 agent.py, "
-    assert result.stdout.str().count("chance that this helps") == 1
+    chance = "chance of success: 86% (5 of 5 similar fixes by python3 agent.py, "
+    assert result.stdout.str().count("chance of success") == 1
     result.stdout.fnmatch_lines(
         [f"1.1.1: {chance}95% interval *", "specs/demo/tasks.md::1.1 RECOVERED*"]
     )
@@ -144,7 +144,7 @@ def test_a_timeout_says_how_long_it_usually_takes(project: Project) -> None:
             history.record(record_of(f"r{number}", time.time(), "demo", "1.1", duration=7.5))
     result = project.run("--ralph", "--no-ralph-recovery", "-vv")
     result.stdout.fnmatch_lines(
-        ["*• It usually takes 7.5 s at most (of 5 passes): a limit of 23 s suffices"]
+        ["*• 95% of 5 passes took at most 7.5 s: a limit of 23 s is enough"]
     )
 
 

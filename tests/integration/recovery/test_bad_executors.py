@@ -158,7 +158,7 @@ def test_one_that_puts_a_link_in_our_directory(one_task: Project, path: str) -> 
     result = one_task.run(executor=one_task.shell(f"{link}; echo fixed > parser.txt"))
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines([f"*1.3.1 put a link in place of {path}: removed*"])
+    result.stdout.fnmatch_lines([f"*1.3.1 replaced {path} by a link: removed*"])
     assert list(outside.iterdir()) == []
     assert not (one_task.root / path).is_symlink()
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}

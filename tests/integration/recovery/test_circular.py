@@ -60,7 +60,7 @@ def test_the_same_error_over_an_unchanged_tree_is_a_circle(one_task: Project) ->
 
     assert result.ret == 1
     assert one_task.calls == ["1.3.1"]
-    result.stdout.fnmatch_lines(["*given up: the same error came back, and no file had changed"])
+    result.stdout.fnmatch_lines(["*given up: same error again, no file changed"])
     assert "Final: FAIL (circular)" in one_task.progress
     types = re.findall(
         r'name="ralph.failure.type" value="(\w+)"', (one_task.root / "junit.xml").read_text()

@@ -81,7 +81,7 @@ def test_a_repair_that_did_not_help_is_not_made_again_after_a_kill(project: Proj
     script.chmod(0o644)
 
     result = project.run()
-    result.stdout.fnmatch_lines(["*given up: an error of unknown type came back after a fix"])
+    result.stdout.fnmatch_lines(["*given up: a fix did not help, and the error is of unknown type"])
     assert project.history("executor", "what = 'repair'") == ["repair:chmod"]
 
 
@@ -95,7 +95,7 @@ def test_fix_of_an_earlier_run_is_named(one_task: Project) -> None:
     assert text.count("1. Analyze the failure: No previous fix attempted\n") == 1
     assert "1. Analyze the failure: fix 1.3.1 did not help\n" in text
     line = "- 1.3.1 (earlier, by sh executor.sh): approach not reported → the error stayed the same"
-    assert f"## Tried before, and did not help\n\n{line}\n" in one_task.prompt(2)
+    assert f"## Tried before, without success\n\n{line}\n" in one_task.prompt(2)
 
 
 def test_approach_of_an_earlier_run_is_named(one_task: Project) -> None:
@@ -115,7 +115,7 @@ def test_earlier_fix_is_named_without_the_history(one_task: Project) -> None:
     one_task.run("--ralph-max-fixes=1", executor=one_task.shell("true"))
     assert "1. Analyze the failure: fix 1.3.1 did not help\n" in one_task.tasks.read_text()
     line = "- 1.3.1 (earlier): approach not reported → it did not help"
-    assert f"## Tried before, and did not help\n\n{line}\n" in one_task.prompt(2)
+    assert f"## Tried before, without success\n\n{line}\n" in one_task.prompt(2)
 
 
 def test_reused_fix_knows_its_earlier_error(one_task: Project) -> None:

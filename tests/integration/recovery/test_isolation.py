@@ -209,7 +209,7 @@ def test_stash_of_the_user_stays(isolated: Project) -> None:
     assert result.ret == 0
     assert isolated.git("stash", "list", "--format=%H %gs") == before
     result.stdout.fnmatch_lines(
-        ["*1.3.1 stashed changes: taken out*; dropped a stash of yours: put back*"]
+        ["*1.3.1 stashed changes: taken out*; dropped one of your stashes: restored*"]
     )
 
 

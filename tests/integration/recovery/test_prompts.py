@@ -124,7 +124,7 @@ WAYS = {
         call=3,
         options=("--ralph-execute",),
         heading="# Retry of task 1.2: Add the parser",
-        says="This task was carried out before, and it was fixed, but its Verify still fails.",
+        says="This task was carried out and then fixed, but its Verify still fails.",
     ),
     "enrich": Way(
         first=HALF + LACKS_CONTEXT, heading="# Task 1.2.1: fix task 1.2 (Add the parser)"

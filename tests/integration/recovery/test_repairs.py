@@ -133,7 +133,7 @@ def test_what_the_project_does_not_declare_is_not_installed(project: Project) ->
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["*given up: package missing (rightpad_of_nobody): trying again cannot help"]
+        ["*given up: missing package (rightpad_of_nobody): trying again cannot help"]
     )
 
 
@@ -164,7 +164,7 @@ def test_a_repair_that_breaks_another_step_is_undone(project: Project) -> None:
 
     assert result.ret == 1
     assert (project.root / "app.py").read_text() == "import os\n\nprint(1)\n"
-    result.stdout.fnmatch_lines(["*repair lint is undone: Verify now fails in another step"])
+    result.stdout.fnmatch_lines(["*repair lint was undone: Verify now fails in another step"])
 
 
 def test_an_undone_repair_can_be_made_again(project: Project) -> None:

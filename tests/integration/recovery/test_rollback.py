@@ -42,7 +42,7 @@ def test_what_was_there_is_kept_then_rolled_back_then_fixed(broken_build: Projec
     assert result.ret == 0
     assert (project.root / "run.log").exists()
     result.stdout.fnmatch_lines(
-        ["*1.2: the build is broken: back to the last good commit, then fix"]
+        ["*1.2: the build is broken: back to the last good commit, then a fix"]
     )
     assert (project.root / "seen-build.sh").read_text() == "true\n"
     assert "new.txt" not in (project.root / "seen-files.txt").read_text()
@@ -451,5 +451,5 @@ def test_break_in_a_worktree_is_undone_there(project: Project) -> None:
 
     assert result.ret == 0
     assert "made.txt" not in (project.root / "seen.txt").read_text()
-    result.stdout.fnmatch_lines(["*what was in the worktree: .ralph/patches/*"])
+    result.stdout.fnmatch_lines(["*the worktree's changes are kept as .ralph/patches/*"])
     assert (project.root / "mine.txt").read_text() == "of the user\n"

@@ -299,7 +299,7 @@ def test_a_followup_of_a_fix_waits(page: Project) -> None:
     assert page.calls == ["1.1.1"]
     assert page.boxes == {"1.1": True, "1.1.1": True, "1.0.1": False, "1.2": True}
     assert "ALL_TASKS_COMPLETE" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["ralph: 1.0.1 was added behind 1.1 *"])
+    result.stdout.fnmatch_lines(["ralph: 1.0.1 was added after 1.1 *"])
 
 
 def test_added_tasks_are_committed(page: Project) -> None:

@@ -42,7 +42,7 @@ def test_the_templates_for_a_kind_are_used_for_it(one_task: Project, templates: 
     assert "- [x] 1.3.1 [FIX 1.3] Ask Ada about the test_failure\n" in text
     assert "  - **Do**: Read the house rules, then: AssertionError: broken\n" in text
     prompt = (one_task.pytester.path / "prompt.txt").read_text()
-    assert prompt.index("House rule one.") < prompt.index("Find the cause and repair it")
+    assert prompt.index("House rule one.") < prompt.index("Find and fix the cause")
 
 
 @pytest.mark.parametrize("kind", ["", ".timeout"])

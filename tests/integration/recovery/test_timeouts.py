@@ -40,6 +40,15 @@ def test_the_time_is_doubled_only_once(project: Project) -> None:
     assert project.history("timeout", "what = 'verify'") == [0.1, 0.2]
 
 
+def test_a_second_timeout_gets_a_fix(project: Project) -> None:
+    """More time is no fix that could have been tried in vain."""
+    project.spec(spec("echo working; test -e fixed || sleep 9").replace("0.4", "0.2"))
+    project.repository()
+
+    assert project.run(executor=project.shell("touch fixed")).ret == 0
+    assert project.calls == ["1.1.1"]
+
+
 def test_a_verify_that_hangs_gets_one_fix(project: Project) -> None:
     project.spec(spec("sleep 9"))
     result = project.run(executor=project.shell("true"))

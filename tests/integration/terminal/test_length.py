@@ -65,7 +65,7 @@ def test_next_has_three_lines(pytester: pytest.Pytester, make_spec: SpecMaker) -
 def test_blocked_tasks_share_a_line(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(FIFTEEN_TASKS)
     result = pytester.runpytest("--ralph-recovery", "specs")
-    result.stdout.fnmatch_lines(["demo: 1.3 to 1.4, 2.2 to 2.6 blocked by 1.2"])
+    result.stdout.fnmatch_lines(["demo: 1.3, 1.4 and 2.2 to 2.6 blocked by 1.2"])
     assert result.parseoutcomes()["blocked"] == 7
 
 

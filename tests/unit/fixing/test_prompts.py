@@ -166,7 +166,7 @@ def test_unfinished_work_is_no_failed_approach(prompts: Prompts) -> None:
     text = prompts.write("fix", replace(CONTEXT, tried=[begun]))
 
     line = "- 1.3.1: Cast to int → rate limit\n"
-    assert f"## Begun before, and left unfinished\n\n{line}" in text
+    assert f"## Started before, and left unfinished\n\n{line}" in text
     assert diff_of("a.py") in text
     assert "did not help" not in text
     assert "different approach" not in text

@@ -38,7 +38,7 @@ MISSING = Failure(kind="dependency_missing", type=BROKEN_BUILD, retryable=False,
 LOST = Failure(kind="missing_context", category="missing_context", retryable=False)
 INVALID = Failure(kind="invalid_task", category="invalid_task", retryable=False)
 SPENT = budget_spent(Budget(0))
-STUCK: dict[str, Any] = {"fingerprints": ("a", "a"), "trees": ("t", "t")}
+STUCK: dict[str, Any] = {"fixes": ("1",), "fingerprints": ("a", "a"), "trees": ("t", "t")}
 ALIKE = (
     "Using async await for fetch",
     "Using async/await with try-catch",
@@ -140,6 +140,7 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
     ("approaches alike", TESTS, {**AGENT, "approaches": ALIKE}, "escalate", "circular"),
     ("two approaches alike", TESTS, {**AGENT, "approaches": ALIKE[:2]}, "fix", ""),
     ("nothing changed", TESTS, {**AGENT, **STUCK}, "escalate", "circular"),
+    ("nothing was fixed", TESTS, {**AGENT, **STUCK, "fixes": ()}, "fix", ""),
     ("something changed", TESTS, {**AGENT, **STUCK, "trees": ("t", "u")}, "fix", ""),
     ("another error", TESTS, {**AGENT, **STUCK, "fingerprints": ("a", "b")}, "fix", ""),
     ("no tree to know", TESTS, {**AGENT, **STUCK, "trees": ("", "")}, "fix", ""),
@@ -185,18 +186,18 @@ ROWS: list[tuple[str, Failure, dict[str, Any], str, str]] = [
         "escalate",
         "invalid task: trying again cannot help",
     ),
-    ("broken build", BUILD, AGENT, "fix", "fix it"),
+    ("broken build", BUILD, AGENT, "fix", "build is broken"),
     ("broken build, rollback", BUILD, {**AGENT, "rollback": True}, "rollback", "last good commit"),
     ("failed verification", TESTS, AGENT, "fix", "verification failed"),
     ("failed verification again", TESTS, {**AGENT, "fixes": ("1",)}, "fix", "different approach"),
     ("failed verification, nobody", TESTS, {}, "fix", ""),
-    ("unknown", UNKNOWN, AGENT, "fix", "one fix; if it does not help, the task is given up"),
+    ("unknown", UNKNOWN, AGENT, "fix", "one fix task only"),
     (
         "unknown after another failure",
         UNKNOWN,
         {**AGENT, "fixes": ("1",), "is_new_kind": True},
         "fix",
-        "one fix; if it does not help, the task is given up",
+        "one fix task only",
     ),
     ("unknown again", UNKNOWN, {**AGENT, "fixes": ("1",)}, "escalate", "unknown error"),
 ]

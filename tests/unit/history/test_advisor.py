@@ -44,12 +44,12 @@ def test_an_empty_history_has_no_answers(advisor: Advisor) -> None:
         (
             [20.0] * 9 + [25.0],
             30,
-            ("It usually takes 25 s at most (of 10 passes): a limit of 75 s suffices",),
+            ("95% of 10 passes took at most 25 s: a limit of 75 s is enough",),
         ),
         (
             [0.26] * 5,
             300,
-            ("It usually takes 0.3 s at most (of 5 passes): more time is unlikely to help",),
+            ("95% of 5 passes took at most 0.3 s: more time is unlikely to help",),
         ),
     ],
 )

@@ -77,18 +77,16 @@ def test_five_cases_give_an_executor_its_chance(diary: Diary) -> None:
     fixes(diary, 4, 1, executor="claude")
     fixes(diary, 0, 5, executor="codex")
     chance = chance_of_fix(diary.history, "test_failure", "claude")
-    assert chance == Chance(4, 5, "fixes of test_failure by claude")
+    assert chance == Chance(4, 5, "similar fixes by claude")
     assert chance.probability == pytest.approx(5 / 7)
-    assert str(chance) == "71% (4 of 5 fixes of test_failure by claude, 95% interval 38% to 96%)"
+    assert str(chance) == "71% (4 of 5 similar fixes by claude, 95% interval 38% to 96%)"
 
 
 def test_with_few_cases_the_chance_is_everybodys(diary: Diary) -> None:
     fixes(diary, 2, 1, executor="claude")
     fixes(diary, 1, 1, executor="codex")
-    assert chance_of_fix(diary.history, "test_failure", "claude") == Chance(
-        3, 5, "fixes of test_failure"
-    )
-    assert chance_of_fix(diary.history, "test_failure") == Chance(3, 5, "fixes of test_failure")
+    assert chance_of_fix(diary.history, "test_failure", "claude") == Chance(3, 5, "similar fixes")
+    assert chance_of_fix(diary.history, "test_failure") == Chance(3, 5, "similar fixes")
 
 
 def test_nothing_is_claimed_under_five_cases(diary: Diary) -> None:

@@ -256,7 +256,7 @@ def test_next_tells_specs_apart() -> None:
         TaskResult("1.2", spec="b", outcome="failed"),
     ]
     assert next_lines(failed, "pytest", "", recovery=True)[0].startswith(
-        "  Fix task b 1.2 (see FAILURES). Do task a 1.3.1 (in tasks.md)"
+        "  Fix task 1.2 of b (see FAILURES). Do task 1.3.1 of a (in tasks.md)"
     )
 
 

@@ -146,7 +146,7 @@ def test_a_failed_task_shows_its_fixes(recorder: Recorder) -> None:
     )
     assert recorder.summary(task).splitlines()[1:] == [
         "FAILED demo 1.4 Wait",
-        "  ├─ ✗ 1.4.1 to 1.4.2 by claude, did not help, changed a.py, b.py, cost $0.30",
+        "  ├─ ✗ 1.4.1 and 1.4.2 by claude, did not help, changed a.py, b.py, cost $0.30",
         "  └─ ○ 1.4.3 Fix: it (waits)",
     ]
     assert recorder.summary(task, verbosity=-1) == ""
@@ -267,7 +267,7 @@ def test_a_repair_may_uncover_another_error(recorder: Recorder) -> None:
 def test_manual_tasks_are_named(recorder: Recorder) -> None:
     task = TaskResult("1.8", spec="demo", outcome="manual", reason="manual: look at it")
     tasks = (task, task._replace(id="1.9", line=2, reason="manual: and at this"))
-    assert "demo: 1.8 to 1.9 left for you to check (manual)" in recorder.summary(*tasks)
+    assert "demo: 1.8 and 1.9 left for you to check (manual)" in recorder.summary(*tasks)
     assert "for you" not in recorder.summary(*tasks, verbosity=1)
 
 
@@ -361,7 +361,7 @@ def test_blocked_tasks_are_collapsed() -> None:
         blocked("3.3", 7, "3.1"),
     ]
     assert not_run_lines(reversed(tasks)) == [
-        "demo: 1.3 to 2.7, 3.2 blocked by 1.2",
+        "demo: 1.3 to 2.7 and 3.2 blocked by 1.2",
         "demo: 3.3 blocked by 3.1",
     ]
 
@@ -370,7 +370,7 @@ def test_tasks_that_need_permission_are_named(recorder: Recorder) -> None:
     reason = "changes something outside: git push"
     task = TaskResult("1.8", spec="demo", outcome="skipped", reason=reason)
     assert recorder.summary(task, task._replace(id="2.1"), verbosity=-1).splitlines() == [
-        "demo: 1.8 to 2.1 not run: changes something outside (to allow it: --ralph-allow=remote)"
+        "demo: 1.8 and 2.1 not run: changes something outside (to allow it: --ralph-allow=remote)"
     ]
 
 
