@@ -78,6 +78,14 @@ class Settings(NamedTuple):
         """Whether these settings start no executor and write nothing into a spec."""
         return self.recovery is False and not self.execute
 
+    @property
+    def tells_changes_apart(self) -> bool:
+        """Whether it must be known which executor run or repair changed which file.
+
+        Their changes are then undone or committed apart from those of others.
+        """
+        return self.guard == "refuse" or self.commit != "none" or self.rollback
+
 
 class Layer(NamedTuple):
     """One place where options are set.

@@ -89,6 +89,8 @@ class Services:
     take_turn: Callable[[Collection[Path]], AbstractContextManager[None]] | None
     # Whether other workers work on other specs of the project at the same time.
     has_other_workers: bool
+    # Whether one of these specs is such that executors take turns.
+    do_others_take_turns: Callable[[], bool]
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -110,12 +112,8 @@ class Services:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether executors and repairs that share the working tree change it one at a time.
-
-        They do if the changes of each are undone or committed apart.
-        """
-        settings = self.settings
-        return settings.guard == "refuse" or settings.commit != "none" or settings.rollback
+        """Whether executors and repairs that share the working tree change it one at a time."""
+        return self.settings.tells_changes_apart or self.do_others_take_turns()
 
     @property
     def turn(self) -> AbstractContextManager[object]:

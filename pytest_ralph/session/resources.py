@@ -242,6 +242,7 @@ class Resources:
             take_turn=file_turns.take if self.run.worker else None,
             make_worktrees=lambda: self.worktrees,
             has_other_workers=self.run.specs.are_others_at_work(spec),
+            do_others_take_turns=lambda: self.run.specs.tell_changes_apart,
         )
 
     def _budget(self, settings: Settings) -> Budget:

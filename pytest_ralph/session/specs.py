@@ -158,6 +158,12 @@ class Specs:
                 found[path] = spec.source
         return found
 
+    @cached_property
+    def tell_changes_apart(self) -> bool:
+        """Whether another worker may have to know who changed what, by the specs that it has."""
+        specs = [self.reread(name) for name in self._given]
+        return any(self.settings_of(spec).tells_changes_apart for spec in specs if spec)
+
     def are_others_at_work(self, spec: Spec) -> bool:
         """Return whether other workers may be working on other specs at the same time."""
         return any(self._root / name != spec.path for name in self._given)

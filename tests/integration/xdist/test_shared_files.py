@@ -43,8 +43,10 @@ def root(pytester: pytest.Pytester) -> Path:
     (pytester.path / "shared.txt").write_text("begin\n")
     for words in (
         ("init", "-q", "--template="),
+        ("config", "user.name", "A"),
+        ("config", "user.email", "a@b"),
         ("add", "-A"),
-        ("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "begin"),
+        ("commit", "-q", "-m", "begin"),
     ):
         subprocess.run(["git", *words], cwd=pytester.path, check=True)
     return pytester.path
@@ -80,6 +82,27 @@ def test_turns_outlast_the_removal_of_their_locks(pytester: pytest.Pytester, roo
 
     assert result.ret == 0
     assert (root / "seen").read_text() == ""
+
+
+@pytest.mark.slow
+def test_one_spec_with_commits_makes_all_take_turns(pytester: pytest.Pytester, root: Path) -> None:
+    for word, commit in (("apple", "auto"), ("pear", "none")):
+        text = SPEC.format(word=word).replace("shared.txt", f"{word}.txt")
+        front_matter = f"---\nralph:\n  commit: {commit}\n---\n"
+        (root / f"specs/{word}/tasks.md").write_text(front_matter + text)
+    executor = root / "executor.sh"
+    executor.write_text("""\
+        word=$(basename $RALPH_SPEC_PATH); sleep 0.3; echo $word > $word.txt; sleep 0.3
+    """)
+    result = heal(pytester, f"sh {executor}")
+
+    assert result.ret == 0
+    done = subprocess.run(
+        ["git", "show", "--name-only", "--format="], cwd=root, check=True, capture_output=True
+    )
+    committed = done.stdout.decode().split()
+    assert "apple.txt" in committed
+    assert "pear.txt" not in committed
 
 
 @pytest.mark.slow
