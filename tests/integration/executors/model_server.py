@@ -68,17 +68,22 @@ class ModelServer:
 
     `current_run` returns the number of the run, from 1. The last script is used for all further
     runs, and the last turn of a script is repeated. Requests without tools are side tasks of an
-    agent (titles, summaries): they get a short answer and use up no turn.
+    agent (titles, summaries): they get a short answer and use up no turn. `adapt` changes a turn
+    when it is asked for, such as paths that are not known before.
     """
 
     def __init__(
-        self, *scripts: Sequence[Turn], current_run: Callable[[], int] = lambda: 1
+        self,
+        *scripts: Sequence[Turn],
+        current_run: Callable[[], int] = lambda: 1,
+        adapt: Callable[[Turn], Turn] = lambda turn: turn,
     ) -> None:
         self.requests: list[Json] = []
         self.asked = threading.Event()
         self.closing = threading.Event()
         self._scripts = scripts
         self._current_run = current_run
+        self._adapt = adapt
         self._used: dict[int, int] = {}
         self._lock = threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
@@ -110,7 +115,7 @@ class ModelServer:
             if not main and not isinstance(turn, Refuse):
                 return Say("ok")
             self._used[run] = used + 1
-            return turn
+            return self._adapt(turn)
 
     def prompts(self) -> str:
         return json.dumps(self.requests)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -17,6 +17,7 @@ import psutil
 
 from tests.integration.executors.agents import AiderAgent
 from tests.integration.executors.model_server import (
+    Call,
     Decline,
     Hang,
     ModelServer,
@@ -101,6 +102,9 @@ class Project:
         self.tasks.write_text(TASKS)
         (self.root / ".gitignore").write_text("__pycache__/\n.ralph/\npytest.ini\n")
         self.git("init", "-q", "-b", "main")
+        # For the commits of pytest-ralph itself.
+        self.git("config", "user.name", "t")
+        self.git("config", "user.email", "t@example.org")
         self.git("add", "-A")
         self.git("commit", "-qm", "start")
 
@@ -123,6 +127,20 @@ class Project:
         options = {"program": program, **self.agent.options(url)}
         lines = [f"ralph_executor_{name} = {value}\n" for name, value in options.items()]
         (self.root / "pytest.ini").write_text("[pytest]\n" + "".join(lines))
+
+    def in_worktree(self, turn: Turn) -> Turn:
+        """Lead a turn that names files of the project to the worktree of the agent."""
+        pattern = f"ralph-worktree-*/{self.root.name}"
+        worktrees = list(Path(self.environ["TMPDIR"]).glob(pattern))
+        if not worktrees:
+            return turn
+        paths = (str(self.root), str(worktrees[0]))
+        if isinstance(turn, Say):
+            return Say(turn.text.replace(*paths))
+        if isinstance(turn, Call):
+            given = turn.arguments.items()
+            return replace(turn, arguments={name: value.replace(*paths) for name, value in given})
+        return turn
 
     def processes(self) -> list[str]:
         """The command lines of the processes that work in the project."""
@@ -240,7 +258,9 @@ class Scenario:
         """Run the scenario, check its result, and return the cell of the table."""
         program = self._wrapped(project) if self.exits_with is not None else ""
         scripts = self.scripts(project)
-        with ModelServer(*scripts, current_run=project.runs_so_far) as server:
+        with ModelServer(
+            *scripts, current_run=project.runs_so_far, adapt=project.in_worktree
+        ) as server:
             result = run_pytest(
                 project, server, self.options, program=program, interrupt=self.interrupt
             )
@@ -313,6 +333,23 @@ def healed(result: Result) -> None:
         assert float(result.properties["ralph.cost"]) > 0
         assert "cost" in result.terminal
         assert '"cost":' in result.html
+
+
+def healed_in_worktree(result: Result) -> None:
+    """The repair was merged, is committed, and nothing is left of the worktree."""
+    healed(result)
+    project = result.project
+    assert project.git("status", "--porcelain", "app.py") == ""
+    assert "app.py" in project.git("show", "--stat", "--format=%s", "HEAD")
+    assert len(project.git("worktree", "list").splitlines()) == 1
+    assert project.git("branch", "--show-current") == "main"
+
+
+def kept_out(result: Result) -> None:
+    """What the agent did in its worktree and did not pass never reached the project."""
+    assert result.outcome == "failed"
+    assert result.project.app.read_text() == APP
+    assert len(result.project.git("worktree", "list").splitlines()) == 1
 
 
 def healed_by_second_fix(result: Result) -> None:
@@ -442,6 +479,11 @@ def edits_test(project: Project) -> Sequence[Sequence[Turn]]:
     return [agent.script(agent.edit(project.test, old, old.replace("5", "-1")))]
 
 
+def edits_wrongly(project: Project) -> Sequence[Sequence[Turn]]:
+    agent = project.agent
+    return [agent.script(agent.edit(project.app, WRONG, STILL_WRONG))]
+
+
 def edits_verify(project: Project) -> Sequence[Sequence[Turn]]:
     agent = project.agent
     # The Verify field alone would not be unique: the fix task has the same.
@@ -495,5 +537,17 @@ SCENARIOS = {
     "branch": Scenario("switches the branch", changes_branch, reported_branch),
     "server": Scenario("leaves a server running", leaves_server, recovered),
     "verify": Scenario("runs the Verify command", runs_verify, recovered),
+    "worktree": Scenario(
+        "repairs the file in a worktree",
+        heals,
+        healed_in_worktree,
+        ("--ralph-isolate=worktree", "--ralph-commit=auto"),
+    ),
+    "worktree-wrong": Scenario(
+        "edits wrongly in a worktree",
+        edits_wrongly,
+        kept_out,
+        ("--ralph-isolate=worktree", "--ralph-max-fixes=1"),
+    ),
     "ctrl-c": Scenario("Ctrl-C", always(Hang()), interrupted, interrupt=True),
 }
