@@ -20,6 +20,7 @@ from pytest_ralph.failure.noise import data_lines, logged_tracebacks, noise_line
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
+from pytest_ralph.failure.purpose import named_role, purpose
 from pytest_ralph.failure.test_runs import (
     FailedTest,
     are_counted,
@@ -268,6 +269,17 @@ class FailureContext:
         """Return the role of the command that printed a line; empty for an orchestrator."""
         stage = self.stage_at(line)
         return "" if stage.is_orchestrator else stage.role
+
+    def purpose_at(self, line: int) -> str:
+        """Return what the command that printed a line is for.
+
+        A program of the project that an orchestrator runs serves the target that it was asked for.
+        """
+        stage = self.stage_at(line)
+        found = purpose(stage)
+        if found in {"", "run"}:
+            return purpose(self.main_stage) if named_role(self.main_stage) else found
+        return found
 
     def is_known_at(self, line: int) -> bool:
         """Return whether the role of the command that printed a line is more than a guess."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.purpose import purpose
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
@@ -55,18 +56,6 @@ VERDICT_OF_ROLE = {
     "check": "absent",
     "data": "absent",
 }
-# What a target of make or a script of npm is for, by a word in its name.
-ROLE_OF_TARGET = {
-    "test": "test",
-    "check": "test",
-    "verify": "test",
-    "spec": "test",
-    "lint": "lint",
-    "format": "format",
-    "fmt": "format",
-    "typecheck": "types",
-}
-TARGET = re.compile(r"(?<![\w-])(?:test|check(?![\w:-])|verify|spec|lint|format|fmt|typecheck)")
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 # C's assert() aborts the process: the failed expectation is why it ended.
@@ -75,14 +64,6 @@ ABORTING_ASSERTION = re.compile(r"\bassertion\b.*\bfailed\b", re.IGNORECASE)
 RULER = " ="
 XARGS = re.compile(r"\bxargs\s")
 LONGEST_COMMAND = 120
-
-
-def purpose(stage: Stage) -> str:
-    """Return the role of a command; that of an orchestrator is what its target is for."""
-    if not stage.is_orchestrator or stage.role != "build":
-        return stage.role
-    target = TARGET.search(" ".join(stage.plain_arguments))
-    return ROLE_OF_TARGET[target[0]] if target else "build"
 
 
 def read_time_limit(context: FailureContext) -> Finding | None:
@@ -233,7 +214,7 @@ def read_unmet(context: FailureContext) -> Finding | None:
     """The first expectation of the Verify field that was not met."""
     if not context.evidence.unmet:
         return None
-    verdict = VERDICT_OF_ROLE.get(purpose(context.stage_at(-1)), "absent")
+    verdict = VERDICT_OF_ROLE.get(context.purpose_at(-1), "absent")
     return Finding(verdict, f"expected {context.evidence.unmet[0]}")
 
 

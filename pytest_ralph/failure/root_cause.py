@@ -16,6 +16,7 @@ from pytest_ralph.failure.failed_tests import DEATHS, read_failed_tests, read_ma
 from pytest_ralph.failure.failure import NO_ERROR
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
+from pytest_ralph.failure.purpose import named_role, purpose
 from pytest_ralph.failure.quote import (
     SUMMARY,
     first_complaint,
@@ -45,8 +46,6 @@ FILE = re.compile(r"[\w@.+~/-]*\w")
 NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
 )
-# A script of the project that is named after what it does.
-CHECKING_SCRIPT = re.compile(r"(?:.*/)?[\w-]*(?:check|verify|validate|test)[\w-]*\.\w+$")
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 # What a line means that calls itself an error: a runner that says so could not run the tests.
 VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "build"}
@@ -229,7 +228,7 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
         return stage.role
     if not finding.error.startswith(f"{stage.program}: "):
         return ""
-    return exit_status.purpose(stage)
+    return purpose(stage)
 
 
 # Messages: lines that call themselves an error, and lines that only the tool's role explains.
@@ -240,9 +239,8 @@ def _error_messages(context: FailureContext) -> Iterator[Finding]:
     for number, line in enumerate(context.output.english):
         if number in passed_over or not ERROR_MESSAGE.match(line):
             continue
-        stage = context.stage_at(number)
-        verdict = VERDICT_OF_MESSAGE.get(stage.role)
-        if any(map(CHECKING_SCRIPT.match, _script_of(stage))):
+        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
+        if named_role(context.stage_at(number)) == "check":
             verdict = "test"
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
@@ -302,11 +300,8 @@ def _what_differs(context: FailureContext, stage: Stage) -> str:
 
 def _read_by_role(context: FailureContext) -> Finding | None:
     """Words that fit no pattern, from a tool whose role is known."""
-    stage = context.stage_at(-1)
     line = quotable_line(context)
-    verdict = VERDICT_OF_WORDS.get(exit_status.purpose(stage))
-    if verdict is None and any(map(CHECKING_SCRIPT.match, _script_of(stage))):
-        verdict = "test"
+    verdict = VERDICT_OF_WORDS.get(context.purpose_at(-1))
     if verdict is None or not line:
         return None
     if verdict == "absent" and line.isdecimal():
@@ -316,13 +311,6 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     if verdict in COMPLAINING_ROLES:
         return _complaint(context, verdict) or Finding(verdict, line)
     return _with_complaint(context, Finding(verdict, line))
-
-
-def _script_of(stage: Stage) -> Sequence[str]:
-    """Return the script that a command is, or that it gives to an interpreter."""
-    if stage.role == "run":
-        return stage.plain_arguments[:1]
-    return () if stage.role else (stage.program,)
 
 
 def _complaint(context: FailureContext, verdict: str) -> Finding | None:

@@ -1,0 +1,48 @@
+"""What a command is for: the role of its program, or what the name of its script or target says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_ralph.shell.command import Stage
+
+# Words in the names of scripts and targets, the most telling first: `check:types`, `test-lint.sh`.
+ROLE_OF_WORD = {
+    "types": re.compile(r"(?<![a-z])(?:type-?check|types(?![a-z]))"),
+    "lint": re.compile(r"(?<![a-z])(?:lint|audit)"),
+    "format": re.compile(r"(?<![a-z])(?:format|fmt)"),
+    "test": re.compile(r"(?<![a-z])(?:unit)?(?:test|spec(?:s|_|-|$)|smoke|e2e)"),
+    "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
+    "check": re.compile(r"(?<![a-z])(?:check|verify|validate|bench|preflight)|(?:_|-)check\b"),
+}
+SCRIPT = re.compile(r"[\w./-]+\.\w+")
+
+
+def purpose(stage: Stage) -> str:
+    """Return the role of a command; that of a script or orchestrator is what its name says.
+
+    A script that checks something is a test of the project.
+    """
+    named = named_role(stage)
+    return {"check": "test"}.get(named, named) or stage.role
+
+
+def named_role(stage: Stage) -> str:
+    """Return the role that the name of a script or target states; empty for other commands."""
+    name = _name(stage).lower()
+    for role, word in ROLE_OF_WORD.items():
+        if word.search(name):
+            return role
+    return ""
+
+
+def _name(stage: Stage) -> str:
+    """Return the name of the script, or the target, that a command runs."""
+    if stage.is_orchestrator and stage.role == "build":
+        return " ".join(stage.plain_arguments)
+    if stage.role == "run":
+        script = "".join(stage.plain_arguments[:1])
+        return script.rpartition("/")[2] if SCRIPT.fullmatch(script) else ""
+    return "" if stage.role else stage.program
