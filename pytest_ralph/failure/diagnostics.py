@@ -65,11 +65,11 @@ MARKS = " ×✖!i⚠❯❱"
 # A line that only names a file; what is wrong with it stands in the rows below.
 FILE_HEADING = re.compile(r"^\W*(?:(?:File:|Line)\s+)?(?P<file>[\w@./\\-]+)$")
 HEADED_ROW = re.compile(
-    r"^\s*(?:[✖✗✘×⚠❯#]\s*)*(?:\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠❱]\]?|\w+:)"
+    r"^\s*(?:[✖✗✘×⚠❯#]\s*)*(?:[*•]|\d+[:.)]?|Line \d+|\[?[✖✗✘×⚠❱]\]?|\w+:)"
     r"[^\s|┆│]*\s+[^\s|┆│].*[A-Za-z]{3}"
 )
 ROW_NUMBER = re.compile(r"^\s*\d+\s{2,}")
-COUNT_ROW = re.compile(r"^\W*\w+:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
+COUNT_ROW = re.compile(r"^\W*\w[\w ]*:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
 ROWS_BELOW = 6
 DIGIT = re.compile(r"\d")
 FILE_NAME = re.compile(

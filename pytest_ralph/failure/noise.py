@@ -43,10 +43,10 @@ NOISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# Nothing is wrong, or the line is a row in a table of tests.
+# Nothing is wrong (`Bad licenses: 0`), or the line is a row in a table of tests.
 NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)"
-    r"|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$",
+    r"|^\W*[a-z][a-z ]*: 0$|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$",
     re.IGNORECASE,
 )
 CARET = re.compile(r"^\s+\^+\s*$")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # A count or a summary of what was said before.
 SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
-    r"|build failed|\*\*\* |found [1-9]\d* |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
+    r"|build failed|\*\*\* |not remade because |found [1-9]\d* |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
     r"|\bfailed with (?:a nonzero )?exit code|^\W*(?:x )?\d+ (?:\w+ ){0,2}\w+\W*$"
     r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
@@ -71,6 +71,20 @@ WEAK_ENDING = re.compile(r"^\W+$|^exit status \d+$|https?://\S+$|for more inform
 MARKS = " ×✖"
 RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
+# What says that something is not as it should be, where no line calls itself an error.
+DISAPPROVING = re.compile(
+    r"(?<![\w./-])(?:not|no|never|missing|without|wrong|bad|broken|too|want(?:ed)?|expected|exceed(?:s|ed)?"
+    r"|limit|duplicate|un(?:used|known|declared|defined|resolved|listed|expected|sorted)|invalid|differs?|disagree|mismatch|more than|less than|absent"
+    r"|forbidden|gave up)(?![\w./-])|!=|\[x\]|^\W*[✗✘✖×]",
+    re.IGNORECASE,
+)
+APPROVING = re.compile(
+    r"\b(?:ok|pass(?:ed)?|fine|done|allowed|success\w*)\W*$|^\W*(?:ok|pass(?:ed)?|done)\b"
+    r"|^\s*[✓✔√]",
+    re.IGNORECASE,
+)
+TOP_HEADING = re.compile(r"^#+ [A-Z ]+$")
+COUNT = re.compile(r"^\W*(?:[\w-]+: )?\d+(?:/\d+| of \d+)? [a-z]")
 
 
 def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
@@ -146,8 +160,10 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         message = JSON_MESSAGE.match(line)
         if message:
             return number, message[1]
-    for alarm in _own_alarms(context):
-        return alarm
+    alarms = dict(_own_alarms(context))
+    for number, line in enumerate(lines):
+        if number in alarms or (number not in context.ignored and _disapproves(line.strip())):
+            return number, line.strip()
     complaints = [
         (number, line.strip())
         for number, line in enumerate(lines)
@@ -159,6 +175,12 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         if _names_file(context, text):
             return number, text
     return next(iter(complaints), None)
+
+
+def _disapproves(text: str) -> bool:
+    if any(one.search(text) for one in (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)):
+        return False
+    return DISAPPROVING.search(text) is not None and _has_several_words(text)
 
 
 def _is_complaint(text: str) -> bool:
@@ -200,6 +222,7 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     spoken = [text for number, text in printed.items() if number not in context.ignored]
     yield from (text for _, text in _own_alarms(context))
     yield from filter(WARNING.match, printed.values())
+    yield from filter(_disapproves, spoken)
     alarms = context.output.numbers_of(ALARMS)
     for number in sorted(alarms, key=lambda number: number in context.ignored):
         is_footer = FOOTER.match(printed[number])

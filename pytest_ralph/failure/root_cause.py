@@ -37,8 +37,12 @@ REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
 )
-PYTHON_FRAME = re.compile(r'^\s*File "([^"]+)", line \d')
-FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen ")
+# Frames of Python and Node, and the place that Node prints above an uncaught error.
+FRAME = re.compile(
+    r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
+    r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
+)
+FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
 FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
 GIT_HEADER = re.compile(r"^diff --git a/(\S+) ", re.MULTILINE)
@@ -180,6 +184,9 @@ def _of_speaker(
     role = _speaker_role(context, best)
     if best.verdict == "build" and not role:
         return _first_statement([best, *_error_messages(context)])
+    if best.verdict in {"format", "types"} and not context.is_known_at(best.line):
+        # These words are clearer than what the name of a tool suggests.
+        role = best.verdict
     if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
         own = [finding for finding in symptoms if finding.verdict == role]
         first = _first_statement([*own, *_error_messages(context)]) or best
@@ -211,8 +218,9 @@ def _read_death(context: FailureContext, deaths: Sequence[Finding]) -> Finding:
 
 
 def _is_death_of_tool(context: FailureContext) -> bool:
-    """Return whether Python shows frames, and none of them is in a file of the project."""
-    frames = [match[1] for match in map(PYTHON_FRAME.match, context.output.lines) if match]
+    """Return whether frames are shown, and none of them is in a file of the project."""
+    matches = filter(None, map(FRAME.match, context.output.lines))
+    frames = [next(filter(None, match.groups())) for match in matches]
     if not frames or not context.project.files:
         return False
     return all(map(FOREIGN_FRAME.search, frames))
