@@ -76,6 +76,10 @@ PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: |(?:ok|PASS) +\S)"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
+# An expectation of a test: what a linter marks has none.
+COMPARED = re.compile(
+    r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|^expected\W", re.IGNORECASE
+)
 
 
 class FailureContext:
@@ -205,6 +209,9 @@ class FailureContext:
             return ()
         if "test" in self.roles or self._shows_tests():
             return read_marked_tests(self.output)
+        if self.main_stage.role in {"", "run"} and not self.main_stage.is_orchestrator:
+            tests = read_marked_tests(self.output)
+            return tests if any(COMPARED.search(test.error) for test in tests) else ()
         return ()
 
     def _shows_tests(self) -> bool:

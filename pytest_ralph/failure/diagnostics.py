@@ -20,7 +20,7 @@ PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 AT_PLACE = re.compile(
     r"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
     rf"(?:file://)?(?P<file>{PATH})"
-    r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:]\d+)*\)|[,:]? line \d+)"
+    r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
@@ -50,9 +50,13 @@ ROW = re.compile(
 )
 # Codes by which a message shows what kind of tool wrote it; the first that matches counts.
 SHAPES = {
-    "types": re.compile(r"^error\b.*(?:\bTS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$)"),
+    "types": re.compile(
+        r"^error\b.*(?:\bTS\d{4}\b|\[(?:[a-z]+-)*[a-z]+\]$|\(report\w+\)$)"
+        r"|\bis not assignable to\b|^incompatible (?:return|parameter|variable) type\b",
+        re.IGNORECASE,
+    ),
     "lint": re.compile(
-        r"\bvalidity error\b"
+        r"\bvalidity error\b|^error\[[a-z]+(?:-[a-z]+)+\]"
         r"|^(?:\[\*\] )?\[?(?:[A-Z]{1,6}\d{2,5}\b|\([EWCRF]\d+\)|[CWERF]: )"
         r"|\([a-z]+(?:-[a-z0-9]+)*\)$|\[[A-Z][A-Za-z]+\]$|\s[@\w-]+/[\w/-]+$|\[-W(?!error)[\w=-]+\]$"
         r"|\bMD\d{3}|\bSC\d{4}|\bDL\d{4}"

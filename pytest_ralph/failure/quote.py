@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # A count or a summary of what was said before.
 SUMMARY = re.compile(
     r"ld returned|could not compile|due to \d+ previous|aborting due|compilation terminated"
-    r"|build failed|\*\*\* |not remade because |found [1-9]\d* |\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
+    r"|build failed|\*\*\* |not remade because |found [1-9]\d* "
+    r"|\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
     r"|\bfailed with (?:a nonzero )?exit code|^\W*(?:x )?\d+ (?:\w+ ){0,2}\w+\W*$"
     r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
@@ -55,7 +56,8 @@ PYTEST_MARK = re.compile(r"^E {2,}")
 # What a linter says around its findings.
 NO_COMPLAINT = re.compile(
     r"\.{3}$|^\W*(?:checking|running|scanning|analy[sz]ing|linting|processing|loading|loaded|using"
-    r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?|summary|version|config)\b"
+    r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?"
+    r"|summary|version|config)\b"
     r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
 )
@@ -162,7 +164,7 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
             return number, message[1]
     alarms = dict(_own_alarms(context))
     for number, line in enumerate(lines):
-        if number in alarms or (number not in context.ignored and _disapproves(line.strip())):
+        if number in alarms or (number not in context.ignored and disapproves(line.strip())):
             return number, line.strip()
     complaints = [
         (number, line.strip())
@@ -177,7 +179,8 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     return next(iter(complaints), None)
 
 
-def _disapproves(text: str) -> bool:
+def disapproves(text: str) -> bool:
+    """Return whether a line says that something is not as it should be, and is no summary."""
     if any(one.search(text) for one in (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)):
         return False
     return DISAPPROVING.search(text) is not None and _has_several_words(text)
@@ -222,7 +225,7 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     spoken = [text for number, text in printed.items() if number not in context.ignored]
     yield from (text for _, text in _own_alarms(context))
     yield from filter(WARNING.match, printed.values())
-    yield from filter(_disapproves, spoken)
+    yield from filter(disapproves, spoken)
     alarms = context.output.numbers_of(ALARMS)
     for number in sorted(alarms, key=lambda number: number in context.ignored):
         is_footer = FOOTER.match(printed[number])

@@ -19,6 +19,7 @@ from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import named_role, purpose
 from pytest_ralph.failure.quote import (
     SUMMARY,
+    disapproves,
     first_complaint,
     quotable_line,
     with_quotable_error,
@@ -50,13 +51,19 @@ FILE = re.compile(r"[\w@.+~/-]*\w")
 NOTHING_FOUND = re.compile(
     r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
 )
+# What only a tool says that could not read a file to its end; the others have remarks about it.
+UNREADABLE = re.compile(
+    r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
+    r"|unknown (?:command|identifier|symbol|type|name)|missing \w+ \w+\.$)",
+    re.IGNORECASE,
+)
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 # What a line means that calls itself an error: a runner that says so could not run the tests.
 VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "build"}
 VERDICT_OF_WORDS = {**exit_status.VERDICT_OF_ROLE, "install": "package"}
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
-    r"|(?:(?:\w+ )?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
+    r"|(?:(?:\w+ )?\(?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
     re.IGNORECASE,
 )
 
@@ -84,6 +91,7 @@ def root_cause(context: FailureContext) -> Finding:
         _read_difference,
         _read_by_role,
         _read_nothing_found,
+        _read_unknown_tool,
         exit_status.read_silence,
     )
     for read in readers:
@@ -156,7 +164,10 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
     for verdict in ("test", "build"):
         if not role and verdict in symptoms:
             return verdict
-    return "lint" if not role and context.names(diagnostic.file) else ""
+    is_own = context.names(diagnostic.file) or context.project.find(diagnostic.file)
+    if role or not is_own:
+        return ""
+    return "build" if UNREADABLE.search(diagnostic.text) else "lint"
 
 
 # Symptoms: lines that say that something failed, but not why.
@@ -330,6 +341,20 @@ def _read_nothing_found(context: FailureContext) -> Finding | None:
     """What the tool looks for is not there."""
     line = _first_match(context, NOTHING_FOUND)
     return Finding("absent", line.strip()) if line else None
+
+
+def _read_unknown_tool(context: FailureContext) -> Finding | None:
+    """An error of a tool that is not known stopped it; what else it says is about its files."""
+    stage = context.stage_at(-1)
+    line = quotable_line(context)
+    is_own = stage.is_orchestrator or context.project.find(stage.executable)
+    if not line or is_own or not stage.program or context.purpose_at(-1):
+        return None
+    if ERROR_MESSAGE.match(line):
+        return Finding("build", line)
+    if disapproves(line) and any(map(context.project.find, stage.plain_arguments)):
+        return Finding("lint", line)
+    return None
 
 
 def _first_match(context: FailureContext, pattern: re.Pattern[str]) -> str:
