@@ -56,7 +56,6 @@ _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 # "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
 _LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
-_CONDITION = any_of("condition", r"\W*", r"\b")
 _RESULT = any_of("result", r"\W*")
 _TOLD = any_of("told", r"\W*")
 # `(or so)`: a remark that takes back a part of what stands before it.
@@ -128,13 +127,10 @@ def _without_remark(brackets: re.Match[str]) -> str:
 
 
 def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
-    """Return the clauses of a sentence; one that a later clause takes back says nothing."""
-    found: list[Clause] = []
-    for clause in _split_sentence(sentence, values):
-        if _RETRACTING.match(clause.source):
-            found = [Clause("", (), one.source) for one in (*found, clause)]
-        else:
-            found.append(clause)
+    """Return the clauses of a sentence; none says anything if one takes the others back."""
+    found = list(_split_sentence(sentence, values))
+    if any(_RETRACTING.match(clause.source) for clause in found):
+        return [Clause("", (), clause.source) for clause in found]
     return found
 
 
@@ -150,10 +146,6 @@ def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
         if _EMPTY.fullmatch(piece):
             continue
         source = _source(piece, values)
-        if _CONDITION.match(piece):
-            # What follows a condition holds only under it.
-            yield Clause("", (), _source(joined[end - len(piece) :], values))
-            return
         goes_on = bool(joined[: end - len(piece)].strip())
         yield Clause(normalise(piece), tuple(values), source, goes_on=goes_on)
 

@@ -39,17 +39,6 @@ _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
 _PRINTING = regex(r"(?:prints|shows)\b")
-_QUALIFIED = any_of("qualifying", r"(?<![\w-])", r"(?![\w-])")
-# "no hits that matter", "no live uses", "3 files which changed": some of those that are found.
-_RESTRICTED = regex(
-    r"\b(?:no|zero|none|\d+) (?:[\w-]+ ){1,3}(?:that|which|whose|where)\b"
-    r"|\b(?:no|zero|0) (?:active|functional|live|production|user-facing|non-(?:test|comment|doc))\b"
-)
-# "a failed write returns the old price" tells what the code does in one case.
-_CASE = regex(
-    r"(?i)\ban? failed (?:[\w-]+ ){1,3}(?:returns?|prints?|shows?|is|leaves?|keeps?|raises?|does"
-    r"|must|should)\b"
-)
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 # What may stand behind a statement without changing what it asks.
 _TAIL = any_of("tail", " ", "$")
@@ -77,8 +66,6 @@ class Pattern(NamedTuple):
     name: str
     form: re.Pattern[str]
     ask: Ask
-    # Whether the pattern knows what the qualifying words in it mean.
-    reads_qualifiers: bool = False
 
 
 def read_expectations(command: str, said: str) -> Demands:
@@ -192,13 +179,8 @@ def _readings(
     command: str, clause: Clause, is_about_output: bool
 ) -> Iterator[tuple[Statement, Ask]]:
     """Yield the patterns that match all of a clause, but for a tail that changes nothing."""
-    if _CASE.search(clause.source):
-        return
-    is_qualified = bool(_QUALIFIED.search(clause.text) or _RESTRICTED.search(clause.source))
     for text in (clause.text, _without_tail(command, clause)):
         for pattern in PATTERNS:
-            if is_qualified and not pattern.reads_qualifiers:
-                continue
             match = pattern.form.fullmatch(text)
             if match is not None:
                 yield Statement(command, clause, match, is_about_output), pattern.ask
@@ -275,7 +257,7 @@ _NUMBER = (
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
-_PLAIN_WORD = rf"(?!(?:{'|'.join(phrases('prose')['goes on'])})\b)[a-z][\w/.-]*"
+_PLAIN_WORD = rf"(?!(?:{'|'.join(phrases('prose')['restricting'])})(?![\w-]))[a-z][\w'/.-]*"
 _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
@@ -292,10 +274,7 @@ _ERRORS = (
     r"|offenses|vulnerabilities|crashes|findings?|leaks?|complaints?|diagnostics?)"
 )
 # Words that may stand between a verb and the text it is about.
-_BETWEEN = (
-    r"(?:(?!(?:in|from|under|at|for|using|via|on|to|by|instead|no|not|nothing|something|<|>|is|how"
-    r"|test|try|open|visit|check|click) )[a-z][\w'/-]* ){0,4}"
-)
+_BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
 _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
     r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
@@ -320,19 +299,16 @@ PATTERNS = (
         "status that means failure",
         _form(rf"exits (?:\d+|nonzero) (?:=|means|→|is) (?:fails|{_ERRORS}).*"),
         statements.always(),
-        reads_qualifiers=True,
     ),
     Pattern(
         "exit status other than zero",
         _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
-        reads_qualifiers=True,
     ),
     Pattern(
         "one of two exit statuses",
         _form(r"exits (?P<number>\d+) or (?P<other>\d+)"),
         statements.exit_status_in,
-        reads_qualifiers=True,
     ),
     Pattern(
         "exit status 0",
@@ -364,7 +340,6 @@ PATTERNS = (
             r"|(?:compile|compilation|build) (?:errors?|failures?)|red)"
         ),
         statements.failure,
-        reads_qualifiers=True,
     ),
     Pattern(
         "names from the command",
@@ -379,7 +354,6 @@ PATTERNS = (
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
         statements.amount_in,
-        reads_qualifiers=True,
     ),
     Pattern(
         "number in a range",
@@ -400,7 +374,6 @@ PATTERNS = (
             r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
         ),
         statements.not_there,
-        reads_qualifiers=True,
     ),
     Pattern("clean working tree", _form("passes"), statements.clean),
     Pattern(
@@ -422,7 +395,7 @@ PATTERNS = (
     Pattern(
         "no lines",
         _form(
-            rf"(?:exits )?{_VERB}?no (?!missing)(?:[a-z][\w-]* ){{0,2}}{_THING}"
+            rf"(?:exits )?{_VERB}?no (?!missing)(?:{_PLAIN_WORD} ){{0,2}}{_THING}"
             r"(?: (?:found|remain|is|left|exist|exists|returned|returns|printed|shown|anywhere))*"
         ),
         statements.no_lines,
@@ -463,20 +436,18 @@ PATTERNS = (
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
         statements.whole_text_or_nothing,
-        reads_qualifiers=True,
     ),
     Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
-        reads_qualifiers=True,
     ),
     Pattern(
         "text of each command", regex(rf"(?:both|each|all|every) {_VALUES}"), statements.whole_text
     ),
     Pattern(
         "text in the output",
-        _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES}{_AROUND}"),
+        _form(rf"{_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
         statements.contained,
     ),
     Pattern("further text", regex(_VALUES), statements.further_text),
