@@ -31,6 +31,11 @@ _ALL_COMMANDS = regex(
     re.IGNORECASE,
 )
 
+# `Exit code 0; no new findings` is about the command in the title.
+_EXIT_STATUS = regex(
+    r"exit (?:code|status)(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?", re.IGNORECASE | re.DOTALL
+)
+
 
 def read_task_verify(block: TaskBlock, lines: Sequence[str], expect: str | None) -> Verify:
     """Return the checks of a task: of its Verify field, its title, or its steps.
@@ -69,6 +74,9 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
         return _verify_without_field(block, lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
         return _commands_elsewhere(block, text)
+    status = _EXIT_STATUS.fullmatch(text.strip())
+    if status:
+        return _command_in_title(block, text, status["rest"])
     expected = expected_text(block.fields)
     if expected:
         return with_expected(read_verify(text), expected)
@@ -122,6 +130,13 @@ def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
             # Other words of the Do field are instructions, not expectations.
             return found._replace(text=text, unread=())
     return read_verify(text)
+
+
+def _command_in_title(block: TaskBlock, text: str, rest: str | None) -> Verify:
+    found = read_verify(block.title.title)
+    if not found.checks:
+        return read_verify(text)
+    return found._replace(text=text, unread=(rest,) if rest else ())
 
 
 _TITLE_CHECK = regex(

@@ -47,6 +47,7 @@ _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|but|AND|&&|&|--|[—–-]) "
+    r"|(?<=[\d⟧])\s(?=[✅✓✔☑] )"
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
     r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
     r"(?= (?:with|including|→|->|=>) )"
@@ -139,6 +140,7 @@ def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
     sentence = _RANGE.sub(r"\1..\2", sentence)
     joined = _join_values(_take_listed_numbers(sentence, values))
     start = 0
+    goes_on = False
     ends = [match.span() for match in _CLAUSE_END.finditer(joined)]
     for end, following in [*ends, (len(joined), len(joined))]:
         piece = joined[start:end]
@@ -146,8 +148,8 @@ def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
         if _EMPTY.fullmatch(piece):
             continue
         source = _source(piece, values)
-        goes_on = bool(joined[: end - len(piece)].strip())
-        yield Clause(normalise(piece), tuple(values), source, goes_on=goes_on)
+        yield Clause(normalise(piece), tuple(values), source, goes_on)
+        goes_on = True
 
 
 def normalise(text: str) -> str:

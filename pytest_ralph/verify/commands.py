@@ -39,7 +39,7 @@ _PREFIX = regex(
 )
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
 _NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$", re.ASCII)
-_OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|;\s|\$\(|\s&$")
+_OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `test result: ok`

@@ -262,8 +262,8 @@ _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    rf"(?: (?:{'|'.join(phrases('prose')['how'])}))*(?: (?:because|since|due) [^⟦]*)?"
-    r"(?P<where> (?:on|for|in) [^⟦]*)?"
+    rf"(?: (?:{'|'.join(phrases('prose')['how'])}))*"
+    r"(?P<where> (?:on|for|in) (?:(?! because )[^⟦])*)?(?: (?:because|since|due) .*)?"
 )
 _THING = (
     r"(?P<noun>match|matches|lines?|results?|hits?|occurrences?|entries|files?|references?|instances?"
@@ -422,7 +422,11 @@ PATTERNS = (
         _form(r"(?:returns|shows|prints) (?:results?|matches|hits|prints|entries|values?|a match)"),
         statements.results,
     ),
-    Pattern("outcome as a word", _form(rf"{_VERB}?{_VALUES}"), statements.outcome_word),
+    Pattern(
+        "outcome as a word",
+        _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
+        statements.outcome_word,
+    ),
     Pattern(
         "text that must not be there",
         _form(

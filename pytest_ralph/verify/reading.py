@@ -63,7 +63,11 @@ _ABSENCE = regex(
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
 )
-_FAILURE = regex(r"(?:fails(?! 0)|exits (?:[1-9]|nonzero|not))\b")
+_FAILURE = regex(r"\W*(?:fails\b(?! 0)|exits (?!0|no |passes|normally|immediately|early))")
+# "→ one import and no other use"
+_SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
+# "a failed write returns the old price" tells what the code does.
+_FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
     r"[^`]*\b(?:nothing|empty|if any|any (?:hits?|match(?:es)?)|minimal|may (?:remain|stay|only)"
@@ -347,13 +351,16 @@ def _may_find_nothing(command: str, demands: Demands) -> bool:
     """Whether words that were not understood allow a search to end with 1."""
     if demands.expect or not is_search(command):
         return False
+    if any(_SOME_FOUND.match(words) for words in demands.unread):
+        return False
     return any(_MAY_FIND_NOTHING.match(words) for words in demands.unread)
 
 
 def _may_mean_failure(command: str, unread: Sequence[str]) -> bool:
     """Whether words that were not understood may want a command to fail, or to list less."""
-    if any(_FAILURE.match(normalise(words)) for words in unread):
-        return True
+    for words in unread:
+        if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
+            return True
     if is_search(command) or prints(command) is Prints.STATUS:
         return False
     return any(_ABSENCE.match(words) for words in unread)

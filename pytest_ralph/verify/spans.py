@@ -81,7 +81,7 @@ _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORE
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
-_DO = any_of("do", r":\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
+_DO = any_of("do", r"[.:]\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 # In front of a command line: the start of its clause, or words that lead to it.
 _LEADS_TO = any_of("leads to", r"(?:^|[^\w\s])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
 # `Exit code 2 from `x``, `no errors in `x``

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.amounts import (
     Amount,
@@ -49,6 +48,7 @@ _NOT_LITERAL = regex(
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")
 _PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
+_RUNS_TESTS = regex(r"test|spec")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
@@ -163,7 +163,7 @@ def _is_one_case(said: Statement) -> bool:
 
     Tests have no input: they fail on what they test.
     """
-    return bool(said.group("where")) and Command.parse(said.command).last.role != "test"
+    return bool(said.group("where")) and not _RUNS_TESTS.search(said.command)
 
 
 def no_tests(said: Statement) -> Answer:
@@ -392,7 +392,7 @@ def outcome_word(said: Statement) -> Answer:
     if word.upper() in _PASSING:
         return []
     if word.upper() in _FAILING:
-        return [Expect("exit", "nonzero")]
+        return failure(said)
     return None
 
 

@@ -213,6 +213,20 @@ def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str])
     assert commands(f"# Tasks\n\n{title}\n{fields}\n") == found
 
 
+@pytest.mark.parametrize(
+    ("verify", "unread"),
+    [
+        ("Exit code is `0`.", ()),
+        ("exit status 0", ()),
+        ("Exit code 0; no new findings", ("no new findings",)),
+    ],
+)
+def test_an_exit_status_alone_is_that_of_the_title(verify: str, unread: tuple[str, ...]) -> None:
+    [task] = Spec.parse(f"- [ ] 1.1 Run `make lint`\n  - **Verify**: {verify}\n").tasks
+    assert [check.command for check in task.verify.checks] == ["make lint"]
+    assert task.verify.unread == unread
+
+
 @pytest.mark.parametrize("word", ["Slice", "Checkpoint", "Fix", "Tarea"])
 def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
     source = (
