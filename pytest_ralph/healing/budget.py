@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import FileLock, append_json, read_json_lines
@@ -121,6 +122,16 @@ class Outages:
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self._reasons: dict[str, str] = {}
+        # When an executor has ended without trouble last, in seconds of the monotonic clock.
+        self._worked: dict[str, float] = {}
+
+    def note_work(self, executor: str) -> None:
+        """Note that an executor has just ended without trouble."""
+        self._worked[executor] = time.monotonic()
+
+    def has_worked_since(self, executor: str, moment: float) -> bool:
+        """Return whether another run of an executor has ended without trouble since then."""
+        return self._worked.get(executor, 0.0) > moment
 
     def add(self, executor: str, reason: str) -> None:
         """Stop using an executor."""

@@ -164,8 +164,7 @@ class ExecutorRuns:
             # Of several candidates, the one that won.
             name = observed.executor.name
 
-        report = observed.report
-        outcome = self._read_outcome(task, observed.outcome, report)
+        outcome = self._read_outcome(task, observed, clock)
         self._session_id = outcome.session_id
         observed = observed._replace(
             outcome=outcome, diff=shortened_diff(observed.diff, DIFF_LIMIT)
@@ -206,8 +205,10 @@ class ExecutorRuns:
             kept_as=kept_as,
         )
 
-    def _read_outcome(self, task: Task, outcome: Outcome, report: GuardReport) -> Outcome:
+    def _read_outcome(self, task: Task, observed: ObservedRun, started: float) -> Outcome:
         """Return the outcome in the light of what the guard found in the project."""
+        outcome = observed.outcome
+        report = observed.report
         if outcome.denied:
             shown = ", ".join(dict.fromkeys(outcome.denied))
             self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
@@ -218,9 +219,12 @@ class ExecutorRuns:
             )
             outcome = replace(outcome, completed=False, failure=failure, uninformative=True)
         outcome = replace(outcome, failure=self._failure_of(task, outcome))
-        if report.changed and outcome.trouble is not None and outcome.trouble.reason == "hung":
-            # Changed files are progress, even of an executor that said nothing.
-            return replace(outcome, trouble=None)
+        if outcome.trouble is not None and outcome.trouble.reason == "hung":
+            command = observed.executor.command if observed.executor else ""
+            if report.changed or self.services.outages.has_worked_since(command, started):
+                # Changed files are progress, even of an executor that said nothing. And one that
+                # has worked for a sibling meanwhile hangs for this task only.
+                outcome = replace(outcome, trouble=None)
         return outcome
 
     def _execute(
@@ -245,7 +249,7 @@ class ExecutorRuns:
                 except (GitError, OSError) as error:
                     raise IsolationError(f"{task.id} could not be isolated: {error}") from error
             observed = self._in_project(
-                task, job, lambda: executor.run(job, services.runner, on_output)
+                task, job, lambda: services.run_executor(executor, job, services.runner, on_output)
             )
         return observed._replace(executor=executor) if observed else None
 

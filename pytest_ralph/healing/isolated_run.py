@@ -160,7 +160,8 @@ class IsolatedRuns:
         stash = self._services.worktrees.stash()
         branches = self._services.worktrees.branches()
         fault_point("before an executor runs in a worktree")
-        outcome = candidate.executor.run(job, candidate.runner, on_output)
+        run = self._services.run_executor
+        outcome = run(candidate.executor, job, candidate.runner, on_output)
         with self._services.git_lock:
             stashed = stash.restore(worktree.switched_to())
             moved = branches.restore(lambda: self._next_ref(task))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.agents.base import Executor
+    from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.isolation.worktrees import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
@@ -177,6 +177,15 @@ class Services:
     def executor(self) -> Executor | None:
         """The first executor that is not in trouble."""
         return next(iter(self.usable_executors), None)
+
+    def run_executor(
+        self, executor: Executor, job: Job, runner: Runner, on_output: Callable[[str], None] | None
+    ) -> Outcome:
+        """Have an executor carry out a job, and note whether it can work at all."""
+        outcome = executor.run(job, runner, on_output)
+        if outcome.trouble is None:
+            self.outages.note_work(executor.command)
+        return outcome
 
     @property
     def outage(self) -> str:

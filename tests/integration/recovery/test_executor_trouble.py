@@ -157,6 +157,31 @@ def test_a_silent_executor_is_run_once(one_task: Project) -> None:
     assert one_task.history("kind", "what = 'execute'") == ["timeout"]
 
 
+def test_one_that_works_for_a_sibling_is_kept(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 [P] One
+          - **Files**: `one.txt`
+          - **Verify**: `test -e one.txt`
+
+        - [ ] 1.2 [P] Two
+          - **Files**: `two.txt`
+          - **Verify**: `sleep 1; grep -q second two.txt`
+    """)
+    project.repository()
+    executor = project.write(
+        "agent.sh",
+        """\
+        [ $RALPH_FIX_FOR = 1.1 ] && exec sleep 60
+        [ $RALPH_TASK_ID = 1.2.1 ] && echo first > two.txt || echo second > two.txt
+    """,
+    )
+    options = ("--ralph-isolate=worktree", "--ralph-executor-timeout=0.5", "--ralph-jobs=2")
+    project.run(*options, "--ralph-max-fixes=2", executor=f"sh {executor}")
+
+    assert project.boxes["1.2"]
+    assert not project.boxes["1.1"]
+
+
 def test_a_busy_executor_is_run_twice(one_task: Project) -> None:
     busy = one_task.shell("echo thinking; sleep 60")
     result = one_task.run("--ralph-executor-timeout", "0.5", executor=busy)
