@@ -60,7 +60,7 @@ def never_ends(stage: Stage) -> bool:
 
 def changes_remote(stage: Stage) -> bool:
     """Whether it changes something outside this machine."""
-    if any(_LOOPBACK.match(word) for word in stage.arguments):
+    if any(map(_LOOPBACK.match, stage.arguments)):
         return False
     if stage.is_hazard("databases"):
         return _names_host(stage) and bool(_WRITING_STATEMENT.search(stage.source))
@@ -69,18 +69,20 @@ def changes_remote(stage: Stage) -> bool:
     if stage.is_hazard("remote"):
         return True
     if stage.is_hazard("clouds"):
-        return any(_CLOUD_VERB.fullmatch(word) for word in stage.operands[1:4])
+        # The verb stands behind the service: `aws s3 sync`, `az network vnet create`.
+        return any(map(_CLOUD_VERB.fullmatch, stage.operands[1:4]))
     if stage.is_hazard("copying"):
-        return any(_PATH_ON_HOST.fullmatch(word) for word in stage.operands)
-    if stage.program == "gh" and stage.operands[:1] == ("api",):
-        return _sends(stage)
-    return _reaches_out(stage) and _sends(stage)
+        return any(map(_PATH_ON_HOST.fullmatch, stage.operands))
+    if not _sends(stage):
+        return False
+    calls_github = stage.program == "gh" and stage.operands[:1] == ("api",)
+    names_host = stage.is_listed("http") and any(map(_REMOTE_URL.fullmatch, stage.operands))
+    return calls_github or names_host
 
 
 def _names_host(stage: Stage) -> bool:
     """Whether a client of a database is told a host, by option or URL."""
-    options = ("-h", "--host", "--url", "--uri")
-    if any(word.partition("=")[0] in options for word in stage.arguments):
+    if not {"-h", "--host", "--url", "--uri"}.isdisjoint(_option_names(stage)):
         return True
     return any("://" in word or "host=" in word for word in stage.operands)
 
@@ -89,18 +91,18 @@ def sends_to_variable(stage: Stage) -> bool:
     """Whether it sends data to a host that only a variable names."""
     if not stage.is_listed("http") or not _sends(stage):
         return False
-    return any(_URL_IN_VARIABLE.fullmatch(operand) for operand in stage.operands)
+    return any(map(_URL_IN_VARIABLE.fullmatch, stage.operands))
 
 
 def _sends(stage: Stage) -> bool:
     """Whether an HTTP request asks for a change, or carries data."""
-    if any(_SENDING_METHOD.fullmatch(word) for word in stage.arguments):
+    if any(map(_SENDING_METHOD.fullmatch, stage.arguments)):
         return True
     if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
         return False
     if stage.program in ("http", "https", "xh", "gh"):
-        return any(_SENT_FIELD.fullmatch(word) for word in stage.operands)
-    return any(_SENDING_OPTION.fullmatch(word.partition("=")[0]) for word in stage.arguments)
+        return any(map(_SENT_FIELD.fullmatch, stage.operands))
+    return any(map(_SENDING_OPTION.fullmatch, _option_names(stage)))
 
 
 def asks_person(stage: Stage) -> bool:
@@ -108,7 +110,7 @@ def asks_person(stage: Stage) -> bool:
     if stage.before == "|" or stage.redirections:
         return False
     answers = load_programs().hazard_options("answering_options")
-    if any(word.partition("=")[0] in answers for word in stage.arguments):
+    if not answers.isdisjoint(_option_names(stage)):
         return False
     if not stage.arguments and stage.is_hazard("shells"):
         return True
@@ -119,18 +121,16 @@ def swallows_failure(stage: Stage) -> bool:
     """Whether it is a filter that succeeds whatever it reads."""
     if not stage.is_hazard("swallowing"):
         return False
-    if any(_EXIT.search(argument) for argument in stage.arguments):
+    if any(map(_EXIT.search, stage.arguments)):
         return False
-    return not (stage.program == "sort" and has_option(stage, _SORT_CHECK))
+    checks_order = stage.program == "sort" and has_option(stage, _SORT_CHECK)
+    return not checks_order
 
 
 def _has_any(stage: Stage, key: str) -> bool:
     return not load_programs().hazard_options(key).isdisjoint(stage.arguments)
 
 
-def _reaches_out(stage: Stage) -> bool:
-    if not stage.is_listed("http"):
-        return False
-    if any(_LOOPBACK.match(operand) for operand in stage.operands):
-        return False
-    return any(_REMOTE_URL.fullmatch(operand) for operand in stage.operands)
+def _option_names(stage: Stage) -> list[str]:
+    """Return the arguments, those like `--name=value` without the value."""
+    return [word.partition("=")[0] for word in stage.arguments]

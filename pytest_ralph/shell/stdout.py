@@ -86,7 +86,7 @@ def lists_file_names(stage: Stage) -> bool:
 
 def has_option(stage: Stage, option: re.Pattern[str]) -> bool:
     """Whether an argument is spelled like this option."""
-    return any(option.fullmatch(argument) for argument in stage.arguments)
+    return any(map(option.fullmatch, stage.arguments))
 
 
 def _of_search(stage: Stage) -> Stdout:
@@ -112,7 +112,7 @@ def _searches_several_files(stage: Stage) -> bool:
             files.append(argument)
     if not has_pattern:
         files = files[1:]
-    return len(files) > 1 or any(_WILDCARD.search(file) for file in files)
+    return len(files) > 1 or any(map(_WILDCARD.search, files))
 
 
 def _runs_code(stage: Stage) -> bool:

@@ -20,7 +20,7 @@ from pytest_ralph.spec.task_line import (
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.outline import Outline
@@ -81,10 +81,13 @@ class TaskText:
 
     def field_name(self, number: int) -> str:
         """Return the name of the well-known field that a line starts, or an empty string."""
-        return "" if number in self.masked else field_name(self.lines[number])
+        if number in self.masked:
+            return ""
+        return field_name(self.lines[number])
 
     def has_field_name(self, first: int, last: int) -> bool:
-        return any(self.field_name(number) for number in range(first, last))
+        """Return whether a well-known field starts on one of these lines."""
+        return any(map(self.field_name, range(first, last)))
 
 
 def find_candidates(text: TaskText) -> list[TaskBlock]:
@@ -93,16 +96,15 @@ def find_candidates(text: TaskText) -> list[TaskBlock]:
     sections = find_sections(blocks, text.lines)
     found = []
     for block in _outside_items(blocks):
-        section = sections.get(block.line)
+        item = Section(level=0, parent=-1, end=block.end)
+        section = sections.get(block.line, item)
         if block.kind == "item":
             title = read_checkbox(text.lines[block.line])
         else:
-            title = _read_heading(text, block.line, sections[block.line].end)
-        if title is None:
-            continue
-        if section is None:
-            section = Section(level=0, parent=-1, end=block.end)
-        found.append(TaskBlock(title, block.line, section.end, section.level, section.parent))
+            title = _read_heading(text, block.line, section.end)
+        if title is not None:
+            candidate = TaskBlock(title, block.line, section.end, section.level, section.parent)
+            found.append(candidate)
     return found
 
 
@@ -129,12 +131,12 @@ def _with_bold_lines(text: TaskText) -> Sequence[Block]:
     known = {block.line for block in blocks}
     bold = []
     for number, line in enumerate(text.lines):
-        if "**" not in line[:8] or number in known or number in text.masked:
+        if "**" not in line[:8]:
+            continue
+        if number in known or number in text.masked:
             continue
         if read_bold(line):
             bold.append(Block("heading", number, number + 1, BOLD_LEVEL))
-    if not bold:
-        return blocks
     return sorted([*blocks, *bold], key=by_line)
 
 
@@ -166,32 +168,40 @@ def _read_heading(text: TaskText, line: int, end: int) -> TaskLine | None:
     return None
 
 
+class Heading(NamedTuple):
+    """A heading and its level."""
+
+    level: int
+    title: str
+
+
 class Phases:
     """The headings that are not tasks themselves: each begins a phase."""
 
     def __init__(self, outline: Outline, candidates: Sequence[TaskBlock]) -> None:
+        # The lines where phases begin; above the first one there is none.
         self._lines: list[int] = []
-        self._names: list[str] = []
+        self._names = [""]
         tasks = {block.line for block in candidates if block.title.certain}
-        # The headings above a line, by their level.
-        above: dict[int, str] = {}
+        above: list[Heading] = []
         for block in _outside_items(outline.blocks):
             if not block.level or block.line in tasks:
                 continue
-            above = {level: title for level, title in above.items() if level < block.level}
-            above[block.level] = outline.lines[block.line].strip().strip("#").strip()
+            while above and above[-1].level >= block.level:
+                above.pop()
+            title = outline.lines[block.line].strip().strip("#").strip()
+            above.append(Heading(block.level, title))
             self._lines.append(block.line)
             self._names.append(_phase_name(above))
 
     def at(self, line: int) -> str:
         """Return the name of the phase that a line stands in, empty above the first heading."""
-        index = bisect_left(self._lines, line)
-        return self._names[index - 1] if index else ""
+        return self._names[bisect_left(self._lines, line)]
 
 
-def _phase_name(headings: Mapping[int, str]) -> str:
+def _phase_name(headings: Sequence[Heading]) -> str:
     """Return the innermost heading that calls itself a phase, or else the innermost one."""
-    below_title = [title for level, title in headings.items() if level > 1]
+    below_title = [heading.title for heading in headings if heading.level > 1]
     for title in reversed(below_title):
         if _PHASE.search(title):
             return title

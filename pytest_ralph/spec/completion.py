@@ -25,28 +25,28 @@ def with_progress(spec: Spec) -> Spec:
     candidates = {task.name for task in without_box(spec)}
     if not candidates:
         return spec
-    done = progress.completed_tasks(read_progress(spec.directory / PROGRESS_NAME))
-    tasks = []
-    for task in spec.tasks:
-        is_done = task.name in candidates and task.name in done
-        tasks.append(replace(task, checked=True) if is_done else task)
+    listed = progress.completed_tasks(read_progress(spec.directory / PROGRESS_NAME))
+    done = candidates & listed
+    tasks = list(spec.tasks)
+    for position, task in enumerate(tasks):
+        if task.name in done:
+            tasks[position] = replace(task, checked=True)
     return replace(spec, tasks=tuple(tasks))
 
 
-def without_box(spec: Spec) -> tuple[Task, ...]:
+def without_box(spec: Spec) -> list[Task]:
     """Return the open tasks that have no box to tick."""
     lines = spec.source.split("\n")
-    return tuple(
-        task
-        for task in spec.tasks
-        if not task.checked and ticked_line(lines[task.line - 1]) is None
-    )
+    open_tasks = [task for task in spec.tasks if not task.checked]
+    return [task for task in open_tasks if ticked_line(lines[task.line - 1]) is None]
 
 
 def is_complete(spec: Spec) -> bool:
     """Return whether the spec has tasks and every one of them is done."""
     tasks = with_progress(spec).tasks
-    return bool(tasks) and all(task.checked for task in tasks)
+    if not tasks:
+        return False
+    return all(task.checked for task in tasks)
 
 
 def current_index(tasks: Sequence[Task], start: int = 0) -> int:

@@ -95,6 +95,7 @@ class Spec:
     problems: tuple[Problem, ...] = ()
     front_matter: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # The line of each setting.
     setting_lines: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -180,20 +181,18 @@ class Spec:
 
     @cached_property
     def _tasks_by_name(self) -> Mapping[str, Task]:
-        """The first task with each id or name."""
+        """The first task with each id or name, and with each id without its last dot."""
         tasks: dict[str, Task] = {}
         for task in self.tasks:
             tasks.setdefault(task.id, task)
             tasks.setdefault(task.name, task)
+        for task in self.tasks:
+            tasks.setdefault(task.id.rstrip("."), task)
         return tasks
 
     def get(self, id: str) -> Task | None:  # noqa: A002
         """Return the task with this id or node name; `1` and `1.` find each other."""
-        task = self._tasks_by_name.get(id)
-        if task is not None:
-            return task
-        stem = id.rstrip(".")
-        return next((task for task in self.tasks if task.id.rstrip(".") == stem), None)
+        return self._tasks_by_name.get(id) or self._tasks_by_name.get(id.rstrip("."))
 
     def __getitem__(self, id: str) -> Task:  # noqa: A002
         task = self.get(id)
@@ -213,17 +212,17 @@ def _read(file: Path) -> str:
             raise SpecError(file, 1, f"too large for a spec: {sizes}")
         data = read_regular(file)
     except FileNotFoundError:
-        in_directory = file.name == TASKS_NAME and file.parent.is_dir()
-        reason = f"no {TASKS_NAME} in this directory" if in_directory else "no such file"
+        reason = "no such file"
+        if file.name == TASKS_NAME and file.parent.is_dir():
+            reason = f"no {TASKS_NAME} in this directory"
         raise SpecError(file, 1, reason) from None
     except OSError as error:
         raise SpecError(file, 1, f"cannot be read: {error.strerror or error}") from None
 
     nul = data.find(b"\0")
     if nul >= 0:
-        raise SpecError(
-            file, data.count(b"\n", 0, nul) + 1, "not a text file (it contains NUL bytes)"
-        )
+        line = data.count(b"\n", 0, nul) + 1
+        raise SpecError(file, line, "not a text file (it contains NUL bytes)")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -254,10 +253,11 @@ def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Ta
         keys += [f"[{marker}]", marker]
     keys += [key for key in commands if _names_phase(key, task.phase)]
     for key in keys:
-        found = commands.get(key)
-        if not found:
+        lines = commands.get(key)
+        if not lines:
             continue
-        lines = [found] if isinstance(found, str) else [str(line) for line in found]
+        if isinstance(lines, str):
+            lines = [lines]
         checks = tuple(Check(line.strip()) for line in lines)
         return replace(task, verify=Verify(checks, text="\n".join(lines)))
     return task

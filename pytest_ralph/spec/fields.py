@@ -113,6 +113,7 @@ def read_fields(
     Lines in `masked` (code, comments) are part of a field's text but never start one.
     """
     fields: list[Field] = []
+    # The field that is being read, and its first line.
     label: _Label | None = None
     start = first
     for number in range(first, last):
@@ -120,12 +121,14 @@ def read_fields(
         if number in masked or not line.strip():
             continue
         found = _read_label(line)
-        starts_next = found is not None and (label is None or _is_beside(label, found))
-        if starts_next or (label is not None and _ends_field(label, lines, number)):
-            if label is not None:
-                fields.append(_field(label, lines, start, number))
-            label = found if starts_next else None
-            start = number
+        if label is not None:
+            if found is not None and not _is_beside(label, found):
+                found = None
+            if found is None and not _ends_field(label, lines, number):
+                continue
+            fields.append(_field(label, lines, start, number))
+        label = found
+        start = number
     if label is not None:
         fields.append(_field(label, lines, start, last))
     return tuple(fields)
@@ -134,7 +137,9 @@ def read_fields(
 def field_name(line: str) -> str:
     """Return the name of the well-known field that a line starts, or an empty string."""
     label = _read_label(line)
-    return label.name if label is not None and label.known else ""
+    if label is None or not label.known:
+        return ""
+    return label.name
 
 
 @lru_cache(maxsize=256)
@@ -161,6 +166,7 @@ def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
 
 def _read_label(line: str) -> _Label | None:
     """Return the field label that a line starts with, if it does."""
+    # Most lines have none of these characters, and are spared the patterns.
     label = None
     if "**" in line or "__" in line:
         label = _read_bold_label(line)
@@ -192,10 +198,13 @@ def _read_plain_label(line: str) -> _Label | None:
 def _read_heading_label(line: str) -> _Label | None:
     """Read `#### Verify`."""
     match = _HEADED.match(line)
-    name = known_name(match["name"]) if match else ""
-    if match is None or not name:
+    if match is None:
         return None
-    return _Label(name, match["name"], len(match["indent"]), False, True, "")
+    name = known_name(match["name"])
+    if not name:
+        return None
+    indent = len(match["indent"])
+    return _Label(name, match["name"], indent, bulleted=False, known=True, rest="")
 
 
 def _label(match: re.Match[str], line: str) -> _Label:
@@ -213,12 +222,19 @@ def _label(match: re.Match[str], line: str) -> _Label:
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
-    indent = _width(match["indent"])
-    return _Label(name or label, label, indent, bool(match["bullet"]), bool(name), rest)
+    return _Label(
+        name=name or label,
+        label=label,
+        indent=_width(match["indent"]),
+        bulleted=bool(match["bullet"]),
+        known=bool(name),
+        rest=rest,
+    )
 
 
 def _width(indent: str) -> int:
-    return len(indent.expandtabs(4)) if "\t" in indent else len(indent)
+    """Return how many columns an indentation takes."""
+    return len(indent.expandtabs(4))
 
 
 @lru_cache(maxsize=256)
@@ -243,16 +259,17 @@ def _is_beside(current: _Label, found: _Label) -> bool:
 def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
     """Return whether a line without a label is past the field."""
     line = lines[number]
-    if _width(line[: len(line) - len(line.lstrip())]) > current.indent:
+    content = line.lstrip()
+    if _width(line[: len(line) - len(content)]) > current.indent:
         return False
-    if _RULE.match(line) or line.lstrip().startswith(("# ", "## ", "### ")):
+    if _RULE.match(line) or content.startswith(("# ", "## ", "### ")):
         return True
     if "**Step" in line and _STEP.match(line):
         return True
     if not current.bulleted:
         return False
-    is_paragraph = not lines[number - 1].strip()
-    return is_paragraph or _BULLET.match(line) is not None
+    begins_paragraph = not lines[number - 1].strip()
+    return begins_paragraph or _BULLET.match(line) is not None
 
 
 def _field(label: _Label, lines: Sequence[str], start: int, end: int) -> Field:
@@ -273,6 +290,7 @@ _BARE_NAMES = frozenset(
     ("Makefile", "Dockerfile", "Justfile", "Procfile", "LICENSE", "README", "Gemfile", "Rakefile")
 )
 _NO_PATHS = frozenset(("n/a", "and/or", "e.g", "i.e", "etc."))
+_LONGEST_PATH = 300
 
 
 def read_files(text: str) -> tuple[str, ...]:
@@ -287,18 +305,22 @@ def read_files(text: str) -> tuple[str, ...]:
 
 def _possible_files(text: str) -> list[str]:
     """Return the code spans and the list items of one word; without spans, every word."""
-    spans = _SPAN.findall(text)
+    names: list[str] = _SPAN.findall(text)
     around = _REMARK_IN_TEXT.sub(" ", _SPAN.sub("`", text))
-    if not spans:
+    if not names:
         return re.split(r"[,;\s]+", around)
-    items = [item.split() for item in re.split(r"[,;\n]", around)]
-    names = [*spans, *(words[0] for words in items if len(words) == 1)]
+    for item in re.split(r"[,;\n]", around):
+        words = item.split()
+        if len(words) == 1:
+            names += words
     return sorted(names, key=text.find)
 
 
 def _is_path(word: str) -> bool:
     if word in _BARE_NAMES:
         return True
-    if word.lower() in _NO_PATHS or len(word) > 300 or word.startswith("-"):
+    if word.lower() in _NO_PATHS or len(word) > _LONGEST_PATH:
         return False
-    return "://" not in word and word.strip("./") != "" and _PATH.match(word) is not None
+    if word.startswith("-") or "://" in word or not word.strip("./"):
+        return False
+    return _PATH.match(word) is not None

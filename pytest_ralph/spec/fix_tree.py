@@ -21,12 +21,14 @@ class FixTree:
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks = {task.name: task for task in tasks}
         self._owners = _find_owners(self._tasks)
-        self._without_owner = [
-            task for task in self._tasks.values() if task.fix_for and task.name not in self._owners
-        ]
         self._children: dict[str, list[str]] = defaultdict(list)
         for name, owner in self._owners.items():
             self._children[owner].append(name)
+        # The ids that fixes name and that no task has.
+        self._missing: set[str] = set()
+        for task in self._tasks.values():
+            if task.fix_for is not None and task.name not in self._owners:
+                self._missing.add(task.fix_for)
 
     def add(self, fix: Task, owner: str) -> None:
         """Add a fix that was inserted behind all other fixes of the task called `owner`."""
@@ -36,12 +38,12 @@ class FixTree:
 
     def lacks(self, task_id: str) -> bool:
         """Return whether there is a fix for this id, but no task with it."""
-        return any(task.fix_for == task_id for task in self._without_owner)
+        return task_id in self._missing
 
     def owner_of(self, name: str) -> Task | None:
         """Return the task that the fix or part called `name` was written for."""
-        owner = self._owners.get(name)
-        return None if owner is None else self._tasks[owner]
+        owner = self._owners.get(name, "")
+        return self._tasks.get(owner)
 
     def children_of(self, name: str) -> Sequence[str]:
         """Return the names of the fixes and parts written for the task itself."""
@@ -80,16 +82,14 @@ def has_verify_of(fix: Task, owner: Task) -> bool:
 
 def _find_owners(tasks: Mapping[str, Task]) -> dict[str, str]:
     """Map the name of each fix or part to the name of the task it was written for."""
-    first_with_id: dict[str, str] = {}
+    # Of each id, the first task in the spec, until the nearest one above takes its place.
+    nearest: dict[str, str] = {}
     for task in tasks.values():
-        first_with_id.setdefault(task.id, task.name)
+        nearest.setdefault(task.id, task.name)
 
-    above: dict[str, str] = {}
     owners: dict[str, str] = {}
     for task in tasks.values():
-        if task.fix_for is not None:
-            owner = above.get(task.fix_for) or first_with_id.get(task.fix_for)
-            if owner is not None:
-                owners[task.name] = owner
-        above[task.id] = task.name
+        if task.fix_for in nearest:
+            owners[task.name] = nearest[task.fix_for]
+        nearest[task.id] = task.name
     return owners

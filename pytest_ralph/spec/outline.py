@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
@@ -33,6 +32,8 @@ _STRUCTURE: dict[str, Kind] = {
 _INDENTED = {"CodeBlock": "Indented"}
 # A box opens at most this far behind the start of its item: after a long number and a tab.
 _BOX_REACH = 16
+# A span of more lines than this is none.
+_LONGEST_SPAN = 200
 FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
 _SPAN_OPENER = regex(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
@@ -71,24 +72,20 @@ def read_outline(source: str, skip: int = 0) -> Outline:
     lines = text.split("\n")
     if "\r" in text:
         lines = [line.rstrip("\r") for line in lines]
-    spans = list(_long_spans(lines))
 
     shown = _readable_lines(text, skip)
-    for span in spans:
+    masked: set[int] = set()
+    for span in _long_spans(lines):
         _hide_span(shown, span)
+        masked.update(span)
     blocks, unclosed = _parse(shown, lines)
     if unclosed and _blank_cut_fences(shown, unclosed[0]):
         blocks, unclosed = _parse(shown, lines)
 
-    masked: set[int] = set()
-    visible = []
     for block in blocks:
         if block.kind in ("code", "hidden"):
             masked.update(range(block.line, block.end))
-        if block.kind != "hidden":
-            visible.append(block)
-    for span in spans:
-        masked.update(span)
+    visible = [block for block in blocks if block.kind != "hidden"]
     return Outline(lines, tuple(visible), frozenset(masked), tuple(unclosed))
 
 
@@ -111,22 +108,22 @@ def _hide_span(shown: list[str], span: range) -> None:
 
 def _long_spans(lines: Sequence[str]) -> Iterator[range]:
     """Yield the lines behind the first one of spans that go on, inside a quotation, over lines."""
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        if "`" in line and '"' in line and _SPAN_OPENER.match(line) and is_open(line):
+    last = -1
+    for number, line in enumerate(lines):
+        # Most lines have none of these characters, and are spared the patterns.
+        if number <= last or "`" not in line or '"' not in line:
+            continue
+        if _SPAN_OPENER.match(line) and is_open(line):
             last = _closing_line(lines, number)
             if last > number:
                 yield range(number + 1, last + 1)
-                number = last
-        number += 1
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
     """Return the line that closes a span and all quotations in it, or `opened` if none does."""
     quotes = len(QUOTE.findall(lines[opened]))
     delimiter = heredoc_delimiter(lines[opened])
-    for number in range(opened + 1, min(opened + 200, len(lines))):
+    for number in range(opened + 1, min(opened + _LONGEST_SPAN, len(lines))):
         line = lines[number]
         if "```" in line or _TASK_FIELD.match(line):
             return opened
@@ -134,9 +131,12 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
             continue
         delimiter = ""
         closed = BACKTICK.search(line)
-        quotes += len(QUOTE.findall(line, 0, closed.start() if closed else len(line)))
-        if closed:
-            return number if quotes % 2 == 0 else opened
+        if closed is None:
+            quotes += len(QUOTE.findall(line))
+            continue
+        quotes += len(QUOTE.findall(line, 0, closed.start()))
+        has_closed_quotes = quotes % 2 == 0
+        return number if has_closed_quotes else opened
     return opened
 
 
@@ -147,17 +147,16 @@ def _blank_cut_fences(lines: list[str], start: int) -> bool:
     """
     changed = False
     never_closed: dict[str, int] = {}
-    number = start
-    while number < len(lines):
-        opened = FENCE.match(lines[number])
-        last = -1
-        if opened is not None:
-            last = _closing_fence(lines, number, opened[1], never_closed)
-        if opened is not None and last > number + 1:
+    last = -1
+    for number in range(start, len(lines)):
+        opened = FENCE.match(lines[number]) if number > last else None
+        if opened is None:
+            continue
+        last = _closing_fence(lines, number, opened[1], never_closed)
+        if last > number + 1:
             lines[number + 1 : last] = [""] * (last - number - 1)
             lines[last] = " " * opened.start(1) + opened[1]
             changed = True
-        number = max(last, number) + 1
     return changed
 
 
@@ -192,19 +191,23 @@ def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], lis
     """Return the blocks of the text and the lines of fences that were not closed."""
     text = "\n".join(shown)
     data = text.encode()
-    starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n"))][:-1]
+    # The offset of each line.
+    starts = [0]
+    starts += (newline.end() for newline in re.finditer(b"\n", data))
     blocks: list[Block] = []
     unclosed: list[int] = []
     quoted_until = 0
     for name, level, begin, end in _structure(text, data):
         # pulldown-cmark places an item indented with a tab on the line break before it.
-        first = bisect_right(starts, begin + (data[begin] in b"\r\n")) - 1
+        is_early = data[begin] in b"\r\n"
+        first = bisect_right(starts, begin + 1 if is_early else begin) - 1
         if name == "Item" and "[" not in lines[first]:
             continue
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
         kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
-        block = Block(kind, first, max(bisect_left(starts, end), first + 1), level)
+        after = max(bisect_left(starts, end), first + 1)
+        block = Block(kind, first, after, level)
         blocks.append(block)
         if name == "CodeBlock" and not _is_closed(lines, block):
             unclosed.append(first)
@@ -231,8 +234,11 @@ def _structure(text: str, data: bytes) -> Iterator[tuple[str, int, int, int]]:
 
 
 def _is_closed(lines: Sequence[str], block: Block) -> bool:
+    """Return whether a fence has an end of its own, not only that of the text or of an item."""
+    if block.end - block.line < 2:
+        return False
     opened = FENCE.match(lines[block.line])
     closed = FENCE.match(lines[block.end - 1])
-    if opened is None or closed is None or block.end - block.line < 2:
+    if opened is None or closed is None:
         return False
     return closed[1].startswith(opened[1]) and not closed[2].strip()

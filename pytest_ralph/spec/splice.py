@@ -50,28 +50,37 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
         return None
     old_start = spec.lines.start(original.line)
     line = original.line + spec.source.count("\n", old_start, insertion.offset)
-    above, around, behind = _divided(spec.tasks, original, line)
-    if not around or _reaches(above, original.line):
+    # The tasks above the original, those from it up to the insertion, and those behind that.
+    first = bisect_left(spec.tasks, original.line, key=_LINE)
+    after = bisect_right(spec.tasks, line, key=_LINE)
+    above = spec.tasks[:first]
+    around = spec.tasks[first:after]
+    if not around or _reach(above) >= original.line:
         return None
-    added = insertion.text.count("\n")
-    below = [task.moved(added) for task in behind]
+    new_lines = insertion.text.count("\n")
+    below = [task.moved(new_lines) for task in spec.tasks[after:]]
 
-    # The number of digits of `total_tasks` may have changed.
+    # Set off against the old length: the number of digits of `total_tasks` may have changed.
     start = old_start + len(source) - len(spec.source) - len(insertion.text)
     lines = LineFinder(source, original.line, start)
-    end = lines.start(below[0].line) - 1 if below else len(source)
+    end = len(source)
+    if below:
+        next_task = below[0].line
+        if not _BULLET_AT_MARGIN.match(lines.line(next_task)):
+            return None
+        end = lines.start(next_task) - 1
     read_again = source[start:end].split("\n")
-    next_line = lines.line(below[0].line) if below else None
-    if not _is_plain(read_again[: around[0].end_line - original.line + 1], next_line):
+    own_lines = read_again[: around[0].end_line - original.line + 1]
+    if not _is_plain_task(own_lines):
         return None
 
-    new = _read_last_task(around, read_again)
+    added = _read_last_task(around, read_again)
     last_line = line + insertion.text.rstrip().count("\n")
-    if new is None or new.end_line != last_line:
+    if added is None or added.end_line != last_line:
         return None
-    changed = _changed(spec, source, (*above, *around, new, *below))
+    changed = _changed(spec, source, (*above, *around, added, *below))
     changed.note_line(original.line, start)
-    return Spliced(changed, new)
+    return Spliced(changed, added)
 
 
 def _changed(spec: Spec, source: str, tasks: Sequence[Task]) -> Spec:
@@ -82,33 +91,20 @@ def _changed(spec: Spec, source: str, tasks: Sequence[Task]) -> Spec:
     return replace(spec, source=source, tasks=tuple(tasks))
 
 
-def _reaches(tasks: Sequence[Task], line: int) -> bool:
-    """Whether one of the tasks includes the line or goes on behind it."""
-    return max(map(_END_LINE, tasks), default=0) >= line
+def _reach(tasks: Sequence[Task]) -> int:
+    """Return the last line that one of the tasks includes."""
+    return max(map(_END_LINE, tasks), default=0)
 
 
-def _divided(
-    tasks: Sequence[Task], original: Task, line: int
-) -> tuple[Sequence[Task], Sequence[Task], Sequence[Task]]:
-    """Return the tasks above `original`, those from it up to `line`, and those behind it."""
-    first = bisect_left(tasks, original.line, key=_LINE)
-    after = bisect_right(tasks, line, key=_LINE)
-    return tasks[:first], tasks[first:after], tasks[after:]
-
-
-def _is_plain(first: Sequence[str], next_line: str | None) -> bool:
-    """Return whether two tasks are bullets at the margin, the `first` with fields.
-
-    The other one is known by its first line.
-    """
-    if not _BULLET_AT_MARGIN.match(first[0]):
+def _is_plain_task(lines: Sequence[str]) -> bool:
+    """Return whether a task is a bullet at the margin and has fields."""
+    if not _BULLET_AT_MARGIN.match(lines[0]):
         return False
-    if next_line is not None and not _BULLET_AT_MARGIN.match(next_line):
-        return False
-    return any(line.lstrip().startswith("- **") for line in first[1:])
+    return any(line.lstrip().startswith("- **") for line in lines[1:])
 
 
 def _is_plain_text(text: str) -> bool:
+    """Return whether a text opens no fence, and no code span that goes on over lines."""
     if _FENCE.search(text):
         return False
     return all(line.count("`") % 2 == 0 for line in text.split("\n"))
@@ -116,13 +112,18 @@ def _is_plain_text(text: str) -> bool:
 
 def _read_last_task(known: Sequence[Task], lines: Sequence[str]) -> Task | None:
     """Read the lines and return the one task behind those known; None if these changed."""
-    if any(_UNDERLINE.fullmatch(line) for line in lines):
+    if any(map(_UNDERLINE.fullmatch, lines)):
         return None
-    parsed = Spec.parse("\n".join(lines)).tasks
-    if len(parsed) != len(known) + 1:
+    tasks = Spec.parse("\n".join(lines)).tasks
+    if len(tasks) != len(known) + 1:
         return None
-    found = [replace(task.moved(known[0].line - 1), phase=known[0].phase) for task in parsed]
-    for task, old in zip(found, known, strict=False):
+    *others, last = [_at_place_of(known[0], task) for task in tasks]
+    for task, old in zip(others, known, strict=True):
         if replace(task, name=old.name) != old:
             return None
-    return found[-1] if found[-1].verify.text else None
+    return last if last.verify.text else None
+
+
+def _at_place_of(first: Task, task: Task) -> Task:
+    """Return a task that was read from lines beginning with `first` as it is in the document."""
+    return replace(task.moved(first.line - 1), phase=first.phase)

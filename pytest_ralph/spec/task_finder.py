@@ -50,8 +50,11 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
 
     xml_tasks = _xml_tasks(outline, phases)
     if xml_tasks:
-        inside = {line for block in xml_tasks for line in range(block.line, block.end)}
-        tasks = [block for block in tasks if block.line not in inside] + xml_tasks
+        inside: set[int] = set()
+        for block in xml_tasks:
+            inside.update(range(block.line, block.end))
+        tasks = [block for block in tasks if block.line not in inside]
+        tasks += xml_tasks
     # Many specs with tasks also have tables and phases that only describe these.
     if all(_is_fix(block) for block in tasks):
         tasks += _table_rows(outline, phases) or _numbered_headings(text)
@@ -94,27 +97,32 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
         if block.title.certain or block.level:
             next_start = block.line
 
-    boxes = [block.line for block in candidates if block.title.certain and not block.level]
+    checkboxes = [block for block in candidates if not block.level]
+    sure_lines = [block.line for block in checkboxes if block.title.certain]
     tasks = set()
     for block in candidates:
-        if _is_task(block, boxes) and not _only_groups(text, block, candidates):
+        if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
     return [block for block in candidates if block.line in tasks]
 
 
-def _is_task(block: TaskBlock, boxes: Sequence[int]) -> bool:
-    """Whether a candidate is a task by its id and fields. `boxes` are lines of sure tasks."""
+def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
+    """Whether a candidate is a task by its id and fields.
+
+    `sure_lines` are those of the checkboxes that are tasks by their id alone.
+    """
     if not block.level:
         return block.title.certain or block.has_field(WORK_FIELDS)
-    if _holds_any(block, boxes):
+    if _holds_any(block, sure_lines):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
     return block.title.certain or block.has_field(_HEADING_FIELDS)
 
 
-def _holds_any(block: TaskBlock, boxes: Sequence[int]) -> bool:
-    return bisect_left(boxes, block.end) > bisect_left(boxes, block.line)
+def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
+    """Whether one of the sorted lines is among those of the block."""
+    return bisect_left(lines, block.end) > bisect_left(lines, block.line)
 
 
 def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
@@ -139,16 +147,22 @@ def _beside_tasks(
     text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
 ) -> set[int]:
     """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
-    headings = [block for block in candidates if block.level]
-    uncertain = [block for block in headings if not block.title.certain]
-    if all(block.line in tasks for block in uncertain):
+    sure_headings = set()
+    others = []
+    for block in candidates:
+        if not block.level:
+            continue
+        if block.title.certain:
+            sure_headings.add(block.line)
+        else:
+            others.append(block)
+    if all(block.line in tasks for block in others):
         return set()
 
-    certain = {block.line for block in headings if block.title.certain}
     alike: dict[tuple[str, int, int], list[TaskBlock]] = {}
-    for block in uncertain:
+    for block in others:
         kind = heading_kind(text.lines[block.line])
-        if kind and block.parent not in certain:
+        if kind and block.parent not in sure_headings:
             alike.setdefault((kind, block.level, block.parent), []).append(block)
 
     found: set[int] = set()
@@ -176,9 +190,14 @@ def _xml_tasks(outline: Outline, phases: Phases) -> list[TaskBlock]:
     tasks = []
     for number, found in enumerate(find_xml_tasks(outline.lines, code), 1):
         title = read_title(found.name)
-        title = title._replace(id=title.id or found.id or str(number))
-        block = TaskBlock(title, found.line, found.end, phase=phases.at(found.line))
-        block.fields = found.fields
+        task_id = title.id or found.id or str(number)
+        block = TaskBlock(
+            title=title._replace(id=task_id),
+            line=found.line,
+            end=found.end,
+            phase=phases.at(found.line),
+            fields=found.fields,
+        )
         tasks.append(block)
     return tasks
 
@@ -193,11 +212,17 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
     tasks = []
     for row in find_table_rows(outline.lines, outline.masked):
         title = read_title(row.name)
-        if title.id:
-            block = TaskBlock(title, row.line, row.table_end, phase=phases.at(row.line))
-            block.fields = row.fields
-            block.checked = row.checked
-            tasks.append(block)
+        if not title.id:
+            continue
+        block = TaskBlock(
+            title=title,
+            line=row.line,
+            end=row.table_end,
+            phase=phases.at(row.line),
+            fields=row.fields,
+            checked=row.checked,
+        )
+        tasks.append(block)
     return tasks
 
 
@@ -270,12 +295,15 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
         block.own_end = own_end
         block.fields = text.read_fields(block.line + 1, own_end)
     block.end = max(block.end, own_end)
-    while block.end > block.line + 1 and not text.lines[block.end - 1].strip():
-        block.end -= 1
+    last = block.end - 1
+    while last > block.line and not text.lines[last].strip():
+        last -= 1
+    block.end = last + 1
 
     block.checked = block.title.checked
     # A heading has no box of its own, but may have boxes below it.
-    if not block.checked and text.lines[block.line].lstrip().startswith("#"):
+    is_heading = text.lines[block.line].lstrip().startswith("#")
+    if is_heading and not block.checked:
         block.checked = _all_ticked(text, block.line + 1, own_end)
 
 

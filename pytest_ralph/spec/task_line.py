@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pytest_ralph.text.regex import regex
 
 _BOX = regex(
-    r"[ \t]*(?:[-*+]|(\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[([ xX~-]?)\](\*?)[ \t]*"
-    r"(?:#{1,6}[ \t]+)?(.*)$"
+    r"[ \t]*(?:[-*+]|(?P<number>\d{1,4}[.)]))[ \t]*(?:#{1,6}[ \t]+)?\[(?P<mark>[ xX~-]?)\]\*?[ \t]*"
+    r"(?:#{1,6}[ \t]+)?(?P<text>.*)$"
 )
 # `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that is a heading too.
 _BOXED_HEADING = regex(
@@ -49,6 +49,7 @@ _NUMBERED = regex(r"\[((?:[A-Z]{1,4}\d{1,3}|\d{2,3})-\d{2,4})\](?!\()")
 _MARKER = regex(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
 _LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
+_LAST_MARKERS_REACH = 200
 # `4.5 V1 [VERIFY] …`, `4.5 VE-LOGIN [VERIFY] …`: a second name before the markers.
 _SECOND_NAME = regex(
     rf"(V[A-Z]?-?[A-Z]?\d{{0,3}}|V[A-Z]?[-_]\w{{1,20}})[ \t]+((?:{_KNOWN_MARKER}[ \t]*)+)"
@@ -90,8 +91,12 @@ class _Name(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The letters before the number: `T` of T001, `V-P` of V-P1."""
-        return re.sub(r"-?\d.*", "", self.id)
+        return _prefix(self.id)
+
+
+def _prefix(task_id: str) -> str:
+    """Return the letters before the number: `T` of T001, `V-P` of V-P1."""
+    return re.sub(r"-?\d.*", "", task_id)
 
 
 def read_checkbox(line: str) -> TaskLine | None:
@@ -99,10 +104,12 @@ def read_checkbox(line: str) -> TaskLine | None:
     box = _BOX.match(line)
     if box is None:
         return None
-    number, mark, _optional, text = box.groups()
-    name = _read_name(text)
-    task_id = name.id or (number or "").rstrip(")")
-    return TaskLine(task_id, name.title, mark in ("x", "X"), name.markers, _is_certain(name))
+    name = _read_name(box["text"])
+    task_id = name.id
+    if not task_id and box["number"]:
+        task_id = box["number"].rstrip(")")
+    checked = box["mark"] in ("x", "X")
+    return TaskLine(task_id, name.title, checked, name.markers, _is_certain(name))
 
 
 def read_heading(line: str) -> TaskLine | None:
@@ -121,12 +128,19 @@ def read_heading(line: str) -> TaskLine | None:
     if not name.id and not box:
         return None
 
-    checked = box in ("[x]", "[X]")
-    if not box:
+    if box:
+        checked = box in ("[x]", "[X]")
+    else:
         checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
-    is_marked = any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
-    certain = bool(name.id) and (bool(box) or name.word.endswith("task") or is_marked)
+    certain = bool(name.id) and (bool(box) or _calls_itself_task(name))
     return TaskLine(name.id, name.title, checked, name.markers, certain)
+
+
+def _calls_itself_task(name: _Name) -> bool:
+    """Whether a name begins with the word "task" or has a marker that only tasks have."""
+    if name.word.endswith("task"):
+        return True
+    return any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
 
 
 def _heading_box(text: str) -> str:
@@ -143,8 +157,11 @@ def read_bold(line: str) -> TaskLine | None:
     if match is None:
         return None
     name = _read_name(match["text"])
-    checked = any(sign in line[match.end("text") :] for sign in _DONE)
-    return TaskLine(name.id, name.title, checked, name.markers) if name.id else None
+    if not name.id:
+        return None
+    behind = line[match.end("text") :]
+    checked = any(sign in behind for sign in _DONE)
+    return TaskLine(name.id, name.title, checked, name.markers)
 
 
 def read_title(text: str) -> TaskLine:
@@ -156,7 +173,9 @@ def read_title(text: str) -> TaskLine:
 def boxed_heading_level(line: str) -> int:
     """Return the level of a heading written in a list item with a box, or 0."""
     match = _BOXED_HEADING.match(line)
-    return len(match[1] or match[2]) if match else 0
+    if match is None:
+        return 0
+    return len(match[1] or match[2])
 
 
 def heading_kind(heading: str) -> str:
@@ -232,8 +251,7 @@ def _read_bracketed_id(text: str, position: int) -> tuple[str, str, int] | None:
     end = match.end() + 1
     is_link = text.startswith("(", end)
     # `[US1]` and `[P1]` name a story or a priority.
-    prefix = re.sub(r"-?\d.*", "", match["id"])
-    if is_link or prefix in _CRITERIA:
+    if is_link or _prefix(match["id"]) in _CRITERIA:
         return None
     return match["id"], "", end
 
@@ -244,8 +262,10 @@ def _split_markers(title: str) -> tuple[str, list[str]]:
         return title, []
     second = _SECOND_NAME.match(title)
     if second:
-        return f"{second[1]} {title[second.end() :]}", _MARKER.findall(second[2])
-    last = _LAST_MARKERS.search(title, max(0, len(title) - 200))
+        rest = title[second.end() :]
+        return f"{second[1]} {rest}", _MARKER.findall(second[2])
+    # Searched for only near the end: each place of a long title would be tried in turn.
+    last = _LAST_MARKERS.search(title, max(0, len(title) - _LAST_MARKERS_REACH))
     if last:
         return title[: last.start()], _MARKER.findall(last[0])
     return title, []

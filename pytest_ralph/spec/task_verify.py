@@ -65,13 +65,13 @@ def _read_prose(verify: Verify, expect: str) -> Verify:
 
 
 def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
+    """Return the checks as the words of a task state them."""
+    own_lines = lines[block.line + 1 : block.own_end]
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     if not text:
-        text = quoted_verify(lines[block.line + 1 : block.own_end])
-    if not text:
-        text = verify_element(lines[block.line + 1 : block.own_end])
+        text = quoted_verify(own_lines) or verify_element(own_lines)
     if not text.strip():
-        return _verify_without_field(block, lines)
+        return _verify_without_field(block, own_lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
         return _commands_elsewhere(block, text)
     status = _EXIT_STATUS.fullmatch(text.strip())
@@ -83,11 +83,11 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     return read_verify(text)
 
 
-def _verify_without_field(block: TaskBlock, lines: Sequence[str]) -> Verify:
+def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
     in_title = read_verify(check_in_title(block.title))
     if in_title.checks:
         return in_title
-    own_lines = lines[block.line + 1 : block.own_end]
+    # Looking for the word is faster than reading the steps of every task.
     if any("xpect" in line for line in own_lines):
         steps = [step for step in read_run_steps(own_lines) if _is_command(step)]
         if steps:
@@ -120,11 +120,12 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
 
 def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
     """Return the commands in the Do field or in the title, to which a checkpoint refers."""
-    do = [field.text for field in block.fields if field.name in ("Do", "Steps")]
+    sources = [field.text for field in block.fields if field.name in ("Do", "Steps")]
     title = block.title.title
     # `Quality checkpoint: make lint && make test`
     behind_colon = title.partition(": ")[2]
-    for source in (*do, title, behind_colon):
+    sources += [title, behind_colon]
+    for source in sources:
         found = read_verify(source)
         if found.checks:
             # Other words of the Do field are instructions, not expectations.
@@ -172,17 +173,18 @@ def verify_text(fields: Sequence[Field]) -> str:
     verifies = [field for field in fields if field.name == "Verify"]
     if not verifies:
         return _verify_behind_another(fields)
-    if len(verifies) > 1:
-        green = [field for field in verifies if _GREEN.search(field.label)]
-        not_red = [field for field in verifies if not _RED.search(field.label)]
-        verifies = green or not_red or verifies
-        automatic = [field for field in verifies if not field.text.startswith(MANUAL)]
-        verifies = automatic or verifies
-    texts = [field.text for field in verifies]
-    if len(texts) > 1:
-        # A list or a fence in one of them must not look like a part of the one above it.
-        texts = [dedent(text).strip("\n") for text in texts]
-    return "\n".join(texts)
+    if len(verifies) == 1:
+        return verifies[0].text
+
+    green = [field for field in verifies if _GREEN.search(field.label)]
+    not_red = [field for field in verifies if not _RED.search(field.label)]
+    wanted = green or not_red or verifies
+    automatic = [field for field in wanted if not field.text.startswith(MANUAL)]
+    wanted = automatic or wanted
+    if len(wanted) == 1:
+        return wanted[0].text
+    # A list or a fence in one of them must not look like a part of the one above it.
+    return "\n".join(dedent(field.text).strip("\n") for field in wanted)
 
 
 def expected_text(fields: Sequence[Field]) -> str:
@@ -201,7 +203,11 @@ def inline_verify(title_line: str) -> str:
 
 def quoted_verify(lines: Sequence[str]) -> str:
     """Return the text of the Verify fields in the block quotes of a task: `> **Verify**: …`."""
-    quoted = [_QUOTE_MARK.sub("", line, count=1) for line in lines if _QUOTE_MARK.match(line)]
+    quoted = []
+    for line in lines:
+        mark = _QUOTE_MARK.match(line)
+        if mark:
+            quoted.append(line[mark.end() :])
     return verify_text(read_fields(quoted, 0, len(quoted), ()))
 
 

@@ -56,6 +56,7 @@ def read_run_steps(lines: Sequence[str]) -> list[RunStep]:
 
 
 def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
+    """Yield each command that an expectation follows."""
     command = ""
     number = 0
     while number < len(lines):
@@ -64,9 +65,10 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
         fence = _FENCE.match(line)
         if fence:
             end = _fence_end(lines, number, fence["fence"])
-            is_shell = fence["language"].lower() in _SHELL_LANGUAGES
-            content = dedent("\n".join(["", *lines[number:end]])).strip("\n")
-            command = f"```bash\n{content}\n```" if is_shell else ""
+            command = ""
+            if fence["language"].lower() in _SHELL_LANGUAGES:
+                content = dedent("\n".join(["", *lines[number:end]])).strip("\n")
+                command = f"```bash\n{content}\n```"
             number = end + 1
             continue
 
@@ -76,18 +78,27 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
                 yield RunStep(command, expected["text"].strip() or _next_line(lines, number))
             command = ""
             continue
-        run = _RUN.match(line)
-        if run:
-            bare = _RUN_BARE.fullmatch(line)
-            command = run["command"] or (bare["command"].strip() if bare else "")
-        elif line.strip():
+        if line.strip():
             # Anything else between command and expectation separates them.
-            command = ""
+            command = _command(line)
+
+
+def _command(line: str) -> str:
+    """Return the command of a line `Run: …`, or an empty string."""
+    run = _RUN.match(line)
+    if run is None:
+        return ""
+    if run["command"]:
+        return run["command"]
+    bare = _RUN_BARE.fullmatch(line)
+    return bare["command"].strip() if bare else ""
 
 
 def _fence_end(lines: Sequence[str], start: int, fence: str) -> int:
+    """Return the line that closes a fence, or the number of lines if none does."""
     for number in range(start, len(lines)):
-        if lines[number].strip().startswith(fence) and not lines[number].strip().strip(fence[0]):
+        line = lines[number].strip()
+        if line.startswith(fence) and not line.strip(fence[0]):
             return number
     return len(lines)
 

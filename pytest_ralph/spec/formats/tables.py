@@ -42,7 +42,7 @@ def find_table_rows(lines: Sequence[str], masked: Collection[int]) -> Iterator[T
             end += 1
         header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
         id_column = _id_column(header)
-        if id_column is not None and any(known_name(name) == "Verify" for name in header):
+        if id_column is not None and "Verify" in map(known_name, header):
             for row in range(number + 1, end):
                 yield from _read_row(header, id_column, lines[row], row, end)
         number = end + 1

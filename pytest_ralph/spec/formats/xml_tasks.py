@@ -61,13 +61,15 @@ def find_xml_tasks(lines: Sequence[str], code: Collection[int]) -> Iterator[XmlT
         if number in code or "task" not in line:
             continue
         line_indent = len(line) - len(line.lstrip())
-        is_inner = start >= 0 and line_indent > indent
-        if _START.match(line) and not is_inner:
+        if start >= 0 and line_indent > indent:
+            continue
+        if _START.match(line):
             start = number
             indent = line_indent
-        if start >= 0 and _END.match(line) and line_indent <= indent:
+        if start >= 0 and _END.match(line):
             task = _read(lines, start, number + 1)
-            if task.name or any(field.name == "Verify" for field in task.fields):
+            is_verified = any(field.name == "Verify" for field in task.fields)
+            if task.name or is_verified:
                 yield task
             start = -1
 
@@ -95,8 +97,8 @@ def verify_element(lines: Sequence[str]) -> str:
 def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
     text = "\n".join(lines[start:end])
     opened = _START.match(text)
-    attributes = opened["attributes"] if opened else ""
-    id_attribute = _ID_ATTRIBUTE.search(attributes)
+    id_attribute = _ID_ATTRIBUTE.search(opened["attributes"]) if opened else None
+    task_id = id_attribute["id"] if id_attribute else ""
 
     fields = []
     for element, name in _ELEMENTS.items():
@@ -109,8 +111,7 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
             content = f"{MANUAL}: {content}"
         fields.append(Field(name, element, content))
     name = _element(text, "name") or _element(text, "what-built") or ""
-    name = " ".join(name.split())
-    return XmlTask(start, end, name, id_attribute["id"] if id_attribute else "", tuple(fields))
+    return XmlTask(start, end, " ".join(name.split()), task_id, tuple(fields))
 
 
 def _element(text: str, name: str) -> str | None:
@@ -124,10 +125,11 @@ def _element(text: str, name: str) -> str | None:
 
 def _verify_text(content: str) -> str:
     """Return a Verify text; commands that are marked as automated become fences."""
-    commands = [
-        " ".join(match["command"].split("\n")).strip() for match in _AUTOMATED.finditer(content)
-    ]
-    runnable = [command for command in commands if command and not command.startswith("MISSING")]
-    if not runnable:
+    fences = []
+    for match in _AUTOMATED.finditer(content):
+        command = " ".join(match["command"].split("\n")).strip()
+        if command and not command.startswith("MISSING"):
+            fences.append(f"```bash\n{command}\n```")
+    if not fences:
         return _AUTOMATED.sub(lambda match: match["command"], content)
-    return "\n".join(f"```bash\n{command}\n```" for command in runnable)
+    return "\n".join(fences)
