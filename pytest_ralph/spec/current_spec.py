@@ -25,11 +25,12 @@ def current_spec(root: Path) -> Path | None:
         return None
     base = root if name.startswith(("./", "/")) else specs
     directory = (base / name).resolve()
-    if not directory.is_relative_to(root.resolve()) or not (directory / TASKS_NAME).is_file():
+    if not directory.is_relative_to(root.resolve()):
         return None
-    return directory
+    return directory if (directory / TASKS_NAME).is_file() else None
 
 
 def _specs_directory(root: Path) -> str:
-    configured = SPECS_DIRECTORY.search(read_or_empty(root / SETTINGS_FILE))
+    settings = read_or_empty(root / SETTINGS_FILE)
+    configured = SPECS_DIRECTORY.search(settings)
     return configured[1].strip() if configured else SPECS_NAME

@@ -33,7 +33,7 @@ _EMPTY_BOXES = (
 )
 _FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
 _TOTAL = regex(
-    r"^(?P<before>total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?))\d+(?=(?P=quote)[ \t]*(?:#.*)?\r?$)",
+    r"^total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?)(?P<total>\d+)(?P=quote)[ \t]*(?:#.*)?\r?$",
     re.MULTILINE,
 )
 _NUMBER = regex(r"\.(\d+)\b")
@@ -67,13 +67,15 @@ def insertion(
     start = spec.lines.start(original.line)
     content = source[start : spec.lines.end(last_line)].rstrip()
     content_end = start + len(content)
-    end = content_end + len(_line_from(source, content_end))
-    offset = end - 1 if source[end - 1] == "\r" else end
+    # The end of the line with the last word, before its `\r` if it has one.
+    line_end = content_end + len(_line_from(source, content_end))
+    offset = line_end - 1 if source[line_end - 1] == "\r" else line_end
 
     eol = _line_end(source, start)
     new_lines = _in_form_of(spec.lines.line(original.line), block)
     text = eol.join(["", "", *new_lines])
-    if _line_from(source, end + 1).strip():
+    next_line = _line_from(source, line_end + 1)
+    if next_line.strip():
         text += eol
     return Insertion(offset, text)
 
@@ -91,6 +93,7 @@ def insertion_before(spec: Spec, original: Task, block: str) -> Insertion:
 
 
 def _line_from(source: str, start: int) -> str:
+    """Return the rest of the line that goes on at `start`."""
     newline = source.find("\n", start)
     return source[start:] if newline < 0 else source[start:newline]
 
@@ -118,9 +121,10 @@ def set_total(source: str, total: int) -> str:
     front = _FRONT_MATTER.match(source)
     if front is None:
         return source
-    start, end = front.span("body")
-    body = _TOTAL.sub(lambda found: f"{found['before']}{total}", source[start:end], count=1)
-    return source[:start] + body + source[end:]
+    found = _TOTAL.search(source, *front.span("body"))
+    if found is None:
+        return source
+    return source[: found.start("total")] + str(total) + source[found.end("total") :]
 
 
 class FixNumbers:
@@ -167,12 +171,15 @@ def _in_form_of(model: str, block: str) -> list[str]:
     if item is None:
         return [first, *others]
     indent = item["indent"]
-    bullet = item["bullet"] if item["bullet"] in "-*+" else "-"
+    is_numbered = item["bullet"] not in "-*+"
+    bullet = "-" if is_numbered else item["bullet"]
     lines = [f"{indent}{bullet} [ ] {task['heading']}"]
     for line in others:
-        if line.startswith("  "):
-            field = re.sub(r"^  - (?=\*\*)", f"  {bullet} ", line)
-            lines.append(indent + field)
+        if line.startswith("  - **"):
+            field = line.removeprefix("  - ")
+            lines.append(f"{indent}  {bullet} {field}")
+        elif line.startswith("  "):
+            lines.append(indent + line)
         else:
             lines.append(line)
     return lines

@@ -194,7 +194,9 @@ def _converted(value: Any, numbers: Iterator[int]) -> Any:
         return {str(key): _converted(item, numbers) for key, item in value.items()}
     if isinstance(value, list):
         return [_converted(item, numbers) for item in value]
-    for plain in (bool, int, float, str):
+    if value is None:
+        return None
+    for plain in (bool, int, float):
         if isinstance(value, plain):
             return plain(value)
-    return None if value is None else str(value)
+    return str(value)

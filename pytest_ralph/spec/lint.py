@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
+    from pytest_ralph.verify.model import Check
 
 Severity = Literal["error", "warning"]
 
@@ -91,7 +92,9 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
 
     In a section without tasks they list criteria. Beside tasks, their author probably means one.
     """
-    in_tasks = {number for task in spec.tasks for number in range(task.line, task.end_line + 1)}
+    in_tasks: set[int] = set()
+    for task in spec.tasks:
+        in_tasks.update(range(task.line, task.end_line + 1))
     task_lines = {task.line for task in spec.tasks}
     found: list[LintFinding] = []
     in_section: list[LintFinding] = []
@@ -126,11 +129,12 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
         if row.line + 1 in task_lines or row.table_end in reported_tables:
             continue
         name = read_checkbox(f"- [ ] {row.name}")
-        if name is None or not name.certain or name.id in task_ids:
+        if name is None or not name.certain:
             continue
-        reported_tables.add(row.table_end)
-        message = f"{name.id}: this table is not read beside other tasks: write `- [ ] {name.id}`"
-        yield LintFinding(row.line + 1, "not-a-task", message)
+        if name.id not in task_ids:
+            reported_tables.add(row.table_end)
+            what_to_write = f"this table is not read beside other tasks: write `- [ ] {name.id}`"
+            yield LintFinding(row.line + 1, "not-a-task", f"{name.id}: {what_to_write}")
 
 
 def lint_syntax(spec: Spec) -> list[LintFinding]:
@@ -219,20 +223,20 @@ def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Li
                 continue
             severity: Severity = "error" if hazard.severe else "warning"
             yield LintFinding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
+        if limit is not None:
+            for message, severity in _short_limits(check, limit):
+                yield LintFinding(line, "short-timeout", f"{task.id}: {message}", severity)
 
-        if limit is None:
-            continue
-        stages = Command.parse(check.command).stages
-        if seconds(limit) < sum(map(_sleep_time, stages)):
-            message = f"{task.id}: the time limit {limit[0]} is shorter than the sleep in the check"
-            yield LintFinding(line, "short-timeout", message, "error")
-        for allowed in filter(None, map(_allowed_time, stages)):
-            if seconds(limit) < seconds(allowed):
-                message = (
-                    f"{task.id}: the time limit {limit[0]} is shorter than the limit"
-                    f" of {allowed[0]} in the check itself"
-                )
-                yield LintFinding(line, "short-timeout", message)
+
+def _short_limits(check: Check, limit: re.Match[str]) -> Iterator[tuple[str, Severity]]:
+    """Yield why a time limit is too short for a check, and how severe that is."""
+    stages = Command.parse(check.command).stages
+    if seconds(limit) < sum(map(_sleep_time, stages)):
+        yield f"the time limit {limit[0]} is shorter than the sleep in the check", "error"
+    for allowed in filter(None, map(_allowed_time, stages)):
+        if seconds(limit) < seconds(allowed):
+            own_limit = f"the limit of {allowed[0]} in the check itself"
+            yield f"the time limit {limit[0]} is shorter than {own_limit}", "warning"
 
 
 def _sleep_time(stage: Stage) -> float:
@@ -253,9 +257,12 @@ def _allowed_time(stage: Stage) -> re.Match[str] | None:
         if equals and option in _DURATION_OPTIONS:
             return DURATION.fullmatch(value)
     if "timeout" in stage.launchers:
-        times = [DURATION.fullmatch(word) for word in stage.written]
-        # The last one before the program; `-k 5` may stand before it.
-        return next(filter(None, reversed(times[: len(times) - len(stage.words)])), None)
+        before_program = stage.written[: len(stage.written) - len(stage.words)]
+        # The last one, as `-k 5` may stand before it.
+        for word in reversed(before_program):
+            time = DURATION.fullmatch(word)
+            if time:
+                return time
     return None
 
 
@@ -277,9 +284,8 @@ def _line_of_text(task: Task, lines: list[str], text: str) -> int:
 
 
 def format_text(finding: LintFinding, path: PurePath | str) -> str:
-    return (
-        f"{path}:{finding.line}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
-    )
+    place = f"{path}:{finding.line}"
+    return f"{place}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
 
 
 def format_github(finding: LintFinding, path: PurePath | str) -> str:

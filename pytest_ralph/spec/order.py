@@ -80,7 +80,10 @@ class Plan:
     @cached_property
     def _positions(self) -> dict[str, int]:
         """The index of each task's group."""
-        return {task.name: at for at, group in enumerate(self.groups) for task in group}
+        positions: dict[str, int] = {}
+        for index, group in enumerate(self.groups):
+            positions.update((task.name, index) for task in group)
+        return positions
 
     @cached_property
     def _reach(self) -> dict[str, int]:
@@ -159,9 +162,10 @@ def _with_originals(
     needs = {task.name: explicit.get(task.name, ()) for task in tasks}
     for task in tasks:
         original = names.get(task.fix_for or "", task.name)
-        if original == task.name or task.name in needs[original]:
+        if original == task.name or original in needs[task.name]:
             continue
-        if original not in needs[task.name]:
+        # An original may name a fix as what it depends on.
+        if task.name not in needs[original]:
             needs[task.name] = (*needs[task.name], original)
     return needs
 
@@ -188,7 +192,8 @@ def _in_order(
         sorter.done(task.name)
 
     done = {task.name for task in order}
-    return order, [task for task in tasks if task.name not in done]
+    stuck = [task for task in tasks if task.name not in done]
+    return order, stuck
 
 
 def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Iterator[Group]:
@@ -198,26 +203,28 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
     """
     group: dict[str, Task] = {}
     fixes: list[Group] = []
-    last: Task | None = None
     for task in order:
-        if task.fix_for is not None and last is not None:
+        if group and task.fix_for is not None:
             fixes.append((task,))
             continue
         needs = explicit.get(task.name, ())
-        if last is not None and not (_runs_beside(last, task) and group.keys().isdisjoint(needs)):
+        if group and not _may_join(task, needs, group):
             yield tuple(group.values())
             yield from fixes
             group = {}
             fixes = []
         group[task.name] = task
-        last = task
     if group:
         yield tuple(group.values())
     yield from fixes
 
 
-def _runs_beside(left: Task, right: Task) -> bool:
-    return left.parallel and right.parallel and left.phase == right.phase
+def _may_join(task: Task, needs: Sequence[str], group: Mapping[str, Task]) -> bool:
+    """Return whether a task can run at the same time as those of a group."""
+    member = next(iter(group.values()))
+    if not (task.parallel and member.parallel):
+        return False
+    return task.phase == member.phase and group.keys().isdisjoint(needs)
 
 
 def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterator[PlanProblem]:
@@ -279,7 +286,10 @@ def _dependency_text(task: Task) -> str | None:
     for name, text in task.fields.items():
         if name.strip().lower() in _DEPENDS_FIELDS:
             return text
-    in_title = _IN_TITLE.search(task.title) if task.fix_for is None else None
+    if task.fix_for is not None:
+        # The title of a fix quotes an error.
+        return None
+    in_title = _IN_TITLE.search(task.title)
     return in_title[1] if in_title else None
 
 
@@ -291,9 +301,9 @@ def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], lis
     known: dict[str, None] = {}
     unknown: list[str] = []
     for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        found = [_task_name(word, names) for word in _WORD.findall(part)]
-        found = [name for name in found if name]
-        known.update(dict.fromkeys(found))
+        words = _WORD.findall(part)
+        found = dict.fromkeys(filter(None, (_task_name(word, names) for word in words)))
+        known |= found
         bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
         if not found and _LOOKS_LIKE_ID.fullmatch(bare):
             unknown.append(bare)
@@ -303,4 +313,7 @@ def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], lis
 def _task_name(word: str, names: Mapping[str, str]) -> str:
     """Return the task that a word names; `1` and `1.` are the same id."""
     bare = word.rstrip(".:")
-    return names.get(word) or names.get(bare) or names.get(f"{bare}.", "")
+    for name in (word, bare, f"{bare}."):
+        if name in names:
+            return names[name]
+    return ""

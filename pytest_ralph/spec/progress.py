@@ -50,9 +50,12 @@ def reopened(text: str, task_id: str) -> str:
 def completed_tasks(text: str) -> set[str]:
     """Return the ids of the completed tasks."""
     progress = _ProgressLines(text)
-    section = progress.section(COMPLETED)
-    entries = [_COMPLETED_ENTRY.match(progress.lines[number]) for number in section]
-    return {entry[1] for entry in entries if entry}
+    ids = set()
+    for number in progress.section(COMPLETED):
+        entry = _COMPLETED_ENTRY.match(progress.lines[number])
+        if entry:
+            ids.add(entry[1])
+    return ids
 
 
 def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:
@@ -72,21 +75,24 @@ def learnings(text: str) -> list[str]:
     """Return each bullet or paragraph of the learnings as one line."""
     progress = _ProgressLines(text)
     found: list[str] = []
-    starts_paragraph = True
+    is_after_blank = True
     for number in progress.section(LEARNINGS):
         line = progress.lines[number]
         if not line.strip() or _HEADING.match(line.rstrip()):
-            starts_paragraph = True
+            is_after_blank = True
             continue
         bullet = _BULLET.match(line)
+        # An indented paragraph belongs to the bullet above it.
+        starts_paragraph = is_after_blank and not line[0].isspace()
         if bullet:
             found.append(bullet[1].strip())
-        elif not found or (starts_paragraph and not line[0].isspace()):
+        elif starts_paragraph or not found:
             found.append(line.strip())
         else:
             found[-1] += f" {line.strip()}"
-        starts_paragraph = False
-    return [learning for learning in found if learning and not learning.startswith("<!--")]
+        is_after_blank = False
+    shown = [learning for learning in found if not learning.startswith("<!--")]
+    return list(filter(None, shown))
 
 
 def _with_entry(
@@ -117,12 +123,13 @@ def _add_section(progress: _ProgressLines, heading: str, entry: str) -> None:
     new_lines = [f"## {heading}", entry]
     for later in SECTIONS[SECTIONS.index(heading) + 1 :]:
         section = progress.section(later)
-        if section:
-            start = section.start
-            if start > 0 and progress.lines[start - 1].strip():
-                new_lines.insert(0, "")
-            progress.insert(start, [*new_lines, ""])
-            return
+        if not section:
+            continue
+        start = section.start
+        if start > 0 and progress.lines[start - 1].strip():
+            new_lines.insert(0, "")
+        progress.insert(start, [*new_lines, ""])
+        return
     whole_file = range(len(progress.lines))
     progress.insert(progress.end_of_content(whole_file), ["", *new_lines])
 
@@ -152,9 +159,11 @@ class _ProgressLines:
         """Return the indexes of a section, heading included; they are empty without one."""
         start = -1
         for number, level, title in self._headings():
-            if start >= 0 and level <= 2:
+            if level > 2:
+                continue
+            if start >= 0:
                 return range(start, number)
-            if start < 0 and level == 2 and title.casefold() == heading.casefold():
+            if level == 2 and title.casefold() == heading.casefold():
                 start = number
         return range(0) if start < 0 else range(start, len(self.lines))
 
@@ -183,10 +192,10 @@ class _ProgressLines:
         opened = _FENCE.match(self.lines[start])
         if opened is None:
             return start
+        fence = opened[1]
         for end in range(start + 1, len(self.lines)):
             line = self.lines[end]
-            closed = _FENCE.match(line)
-            is_bare = not line.strip().strip(opened[1][0])
-            if closed and is_bare and closed[1].startswith(opened[1]):
+            is_bare = not line.strip().strip(fence[0])
+            if is_bare and _FENCE.match(line) and line.lstrip().startswith(fence):
                 return end
         return start

@@ -180,7 +180,7 @@ class State:
 
     def forget_fix(self, task_id: str, fix_id: str) -> None:
         """Undo `record_fix` for a fix task that was removed again."""
-        others = [known for known in self.fix_ids(task_id) if known != fix_id]
+        others = _without(self.fix_ids(task_id), fix_id)
         entry = self._own_entry("fixTaskMap", task_id)
         entry["fixTaskIds"] = others
         entry["attempts"] = max(0, self.fixes_attempted(task_id) - 1)
@@ -203,17 +203,15 @@ class State:
         """Record that tasks were inserted because an executor asked for them."""
         entry = self._own_entry("modificationMap", task_id)
         entry["count"] = self.modifications(task_id) + 1
-        entry["modifications"] = [
-            *(entry.get("modifications") or ()),
-            *({"id": new_id, "type": kind, "reason": reason} for new_id in added),
-        ]
+        earlier = entry.get("modifications") or []
+        new = [{"id": new_id, "type": kind, "reason": reason} for new_id in added]
+        entry["modifications"] = [*earlier, *new]
         self.data["totalTasks"] = self.number("totalTasks") + len(added)
 
     def use_again(self, task_id: str, fix_id: str) -> None:
         """Count an open fix task of an earlier run as the latest one of this run."""
-        others = [known for known in self.fix_ids(task_id) if known != fix_id]
         entry = self._own_entry("fixTaskMap", task_id)
-        entry["fixTaskIds"] = [*others, fix_id]
+        entry["fixTaskIds"] = [*_without(self.fix_ids(task_id), fix_id), fix_id]
         entry["attempts"] = self.fixes_attempted(task_id) + 1
 
     def _add_fix(self, task_id: str, fix_id: str, error: str) -> None:
@@ -230,7 +228,8 @@ class State:
         """Return the task that each fix was made for."""
         owners: dict[str, str] = {}
         for owner in self._map("fixTaskMap"):
-            owners.update(dict.fromkeys(self.fix_ids(owner), owner))
+            for fix_id in self.fix_ids(owner):
+                owners[fix_id] = owner
         return owners
 
     # Attempts of a task
@@ -244,7 +243,7 @@ class State:
     def begin_attempt(self, task_id: str, max_attempts: int, number: int | None = None) -> int:
         """Record that attempt `number`, or else the next one, starts; return its number."""
         entry = self._own_entry("taskResults", task_id)
-        attempt = number or int(entry.get("attempt") or 0) + 1
+        attempt = number or _attempts_made(entry) + 1
         entry["status"] = "running"
         entry["attempt"] = attempt
         entry["max_attempts"] = max(max_attempts, attempt)
@@ -252,7 +251,7 @@ class State:
 
     def attempt_failed(self, task_id: str, kind: str, message: str) -> None:
         entry = self._own_entry("taskResults", task_id)
-        number = max(int(entry.get("attempt") or 0), 1)
+        number = max(_attempts_made(entry), 1)
         _own_errors(entry)[f"attempt_{number}"] = {"type": kind, "message": message}
 
     def task_passed(self, task_id: str) -> None:
@@ -288,7 +287,7 @@ class State:
         return tuple(self.data.get("uncommittedTasks") or ())
 
     def set_uncommitted(self, task_id: str, waits: bool) -> None:
-        waiting = [other for other in self.uncommitted() if other != task_id]
+        waiting = _without(self.uncommitted(), task_id)
         if waits:
             waiting.append(task_id)
         self.data["uncommittedTasks"] = waiting
@@ -316,11 +315,11 @@ class State:
         for task_id in self._map("fixTaskMap"):
             if self.fixes_attempted(task_id) and _original(task_id, owners) not in interrupted:
                 self._own_entry("fixTaskMap", task_id)["attempts"] = 0
-        if not interrupted and "globalIteration" in self.data:
+        if interrupted:
+            return [f"continuing where {', '.join(interrupted)} stopped in an interrupted run"]
+        if "globalIteration" in self.data:
             self.data["globalIteration"] = 1
-        if not interrupted:
-            return []
-        return [f"continuing where {', '.join(interrupted)} stopped in an interrupted run"]
+        return []
 
     def reconcile(self, tasks: Sequence[Task]) -> list[str]:
         """Bring the state in line with tasks.md, which is always right; return messages."""
@@ -330,6 +329,7 @@ class State:
         return messages
 
     def _reconcile_fixes(self, tasks: Sequence[Task]) -> Iterator[str]:
+        """Add the fixes and parts that the state lacks, and yield a message for each."""
         tree = FixTree(tasks)
         owners = self._owners()
         for task in tasks:
@@ -341,15 +341,18 @@ class State:
                 if task.id not in self.part_ids(owner):
                     self._add_part(owner, task.id)
                     yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
-            elif task.id not in self.fix_ids(owner):
-                self._add_fix(owner, task.id, _addressed_error(task))
-                owners[task.id] = owner
-                # An interrupted run inserted it but could not count it.
-                if self.status(_original(owner, owners)) == "running":
-                    self._own_entry("fixTaskMap", owner)["attempts"] += 1
-                yield f"{task.id}, a fix of {owner} in tasks.md, was missing in the state file"
+                continue
+            if task.id in self.fix_ids(owner):
+                continue
+            self._add_fix(owner, task.id, _addressed_error(task))
+            owners[task.id] = owner
+            # An interrupted run inserted it but could not count it.
+            if self.status(_original(owner, owners)) == "running":
+                self._own_entry("fixTaskMap", owner)["attempts"] += 1
+            yield f"{task.id}, a fix of {owner} in tasks.md, was missing in the state file"
 
     def _reconcile_results(self, tasks: Sequence[Task]) -> Iterator[str]:
+        """Correct the results that contradict the boxes, and yield a message for each."""
         for task in tasks:
             status = self.status(task.name)
             if task.checked and status in ("failed", "running"):
@@ -393,6 +396,10 @@ def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) 
     return merged
 
 
+def _without(ids: Sequence[str], one: str) -> list[str]:
+    return [other for other in ids if other != one]
+
+
 def _original(task_id: str, owners: Mapping[str, str]) -> str:
     """Return the task that a fix, or a fix of a fix, was made for."""
     seen: set[str] = set()
@@ -400,6 +407,10 @@ def _original(task_id: str, owners: Mapping[str, str]) -> str:
         seen.add(task_id)
         task_id = owners[task_id]
     return task_id
+
+
+def _attempts_made(entry: dict[str, Any]) -> int:
+    return int(entry.get("attempt") or 0)
 
 
 def _own_errors(entry: dict[str, Any]) -> dict[str, Any]:
@@ -413,8 +424,9 @@ def _own_errors(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _repeat_unfinished_attempt(entry: dict[str, Any]) -> None:
     """Make the next attempt have the number of the one that was interrupted."""
-    number = int(entry.get("attempt") or 0)
-    if number and f"attempt_{number}" not in (entry.get("error") or {}):
+    number = _attempts_made(entry)
+    errors = entry.get("error") or {}
+    if number and f"attempt_{number}" not in errors:
         entry["attempt"] = number - 1
 
 

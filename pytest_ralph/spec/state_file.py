@@ -99,16 +99,14 @@ def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
 
 
 def _check_count(value: object, name: str) -> None:
-    if value is None:
-        return
     # A JSON integer may be written 3.0.
-    is_integer = type(value) is int or (isinstance(value, float) and value.is_integer())
-    if not is_integer or float(str(value)) < 0:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is not None and (type(value) is not int or value < 0):
         raise ValueError(f"{name} is not a count")
 
 
 def _check_ids(value: object, name: str) -> None:
-    if value is None:
-        return
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    ids = [] if value is None else value
+    if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
         raise ValueError(f"{name} is not a list of ids")
