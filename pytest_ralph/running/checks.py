@@ -132,7 +132,8 @@ def _require_tests(result: CheckResult, verify: Verify) -> CheckResult:
     if not WITHOUT_TESTS.search(ended.output()):
         return result
     # Imported here: few outputs get this far.
-    from pytest_ralph.running.soundness import Defect, expects_no_test, no_test_ran
+    from pytest_ralph.running.no_tests import expects_no_test, no_test_ran
+    from pytest_ralph.running.soundness import Defect
 
     line = no_test_ran(result.check.command, ended.output(), ended.exit_code)
     if line is None or expects_no_test(verify):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.running.soundness import no_test_ran
+from pytest_ralph.running.no_tests import no_test_ran
 
 EMPTY = [
     ("pytest -q -k nothing", "12 deselected in 0.02s\nno tests ran in 0.01s\n"),
