@@ -169,9 +169,10 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
         unwritten = tuple(path for path in check.files if not (directory / path).exists())
         missed = tuple(Unmet(f"file {path}", "no such file") for path in unwritten)
     result = CheckResult(check, ended, missed, unwritten=unwritten)
-    if missed or check.expect or stages.show_defect or HIDES_FAILURE.search(check.command):
-        return _require_work(result, stages, runner)
-    return result
+    passed_by_status = not missed and not check.expect
+    if passed_by_status and not stages.show_defect and not HIDES_FAILURE.search(check.command):
+        return result
+    return _require_work(result, stages, runner)
 
 
 def _require_work(result: CheckResult, stages: Stages, runner: Runner) -> CheckResult:

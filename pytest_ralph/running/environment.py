@@ -26,6 +26,7 @@ _OF_THE_OUTER_RUN = {
     "PYTEST_XDIST_TESTRUNUID",
 }
 _OPTIONS_WITH_VALUE = frozenset(option.flag for option in OPTIONS if option.takes_value)
+_OURS = ("--ralph", "--no-ralph", "-oralph", "--override-ini=ralph")
 _CONFIG_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 
@@ -81,6 +82,7 @@ def with_own_programs(path: str, executable: str = sys.executable) -> str:
 
 
 def without_our_options(addopts: str) -> str:
+    """Return the value of PYTEST_ADDOPTS without the options of this plugin."""
     try:
         words = shlex.split(addopts)
     except ValueError:
@@ -88,19 +90,21 @@ def without_our_options(addopts: str) -> str:
     kept = []
     rest = iter(words)
     for word in rest:
-        if word.startswith(("--ralph", "--no-ralph")):
-            if word in _OPTIONS_WITH_VALUE:
-                next(rest, None)
+        if word in _OPTIONS_WITH_VALUE:
+            next(rest, None)
         elif word in {"-o", "--override-ini"}:
             setting = next(rest, "")
-            kept += [] if setting.startswith("ralph") else [word, setting]
-        elif not word.startswith(("-oralph", "--override-ini=ralph")):
+            if not setting.startswith("ralph"):
+                kept += [word, setting]
+        elif not word.startswith(_OURS):
             kept.append(word)
     return shlex.join(kept)
 
 
 def with_junit(addopts: str, path: str) -> str:
-    return f"{addopts} {shlex.quote(f'--junitxml={path}')}".strip()
+    """Return the value of PYTEST_ADDOPTS that requests a JUnit file as well."""
+    option = shlex.quote(f"--junitxml={path}")
+    return f"{addopts} {option}".strip()
 
 
 def own_junit(command: str, addopts: str, cwd: Path) -> str | None:

@@ -55,12 +55,12 @@ def unmet(
         return (Unmet("the command to finish", f"a timeout after {ended.duration:.1f} s"),)
     if ended.interrupted:
         return (Unmet("the command to finish", f"an interrupt after {ended.duration:.1f} s"),)
-    if not expects:
-        if ended.exit_code == 0:
-            return ()
-        return (Unmet("exit status 0", str(ended.exit_code)),)
-
-    return tuple(filter(None, (_unmet(expect, ended, printed) for expect in expects)))
+    if expects:
+        compared = [_unmet(expect, ended, printed) for expect in expects]
+        return tuple(filter(None, compared))
+    if ended.exit_code == 0:
+        return ()
+    return (Unmet("exit status 0", str(ended.exit_code)),)
 
 
 def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput]) -> Unmet | None:
@@ -83,14 +83,12 @@ def _got(expect: Expect, output: RawOutput, spool: Spool) -> str:
     """Return what came instead, from the masked output."""
     if expect.op.startswith("lines"):
         return _count_of_lines(output.line_count(expect))
-    text = spool.text(head=COMPARED // 2, tail=COMPARED // 2)
-    if expect.op.startswith("sum"):
-        found = counts(text.splitlines())
-        if found:
-            return f"{sum(found):g}"
-    text = text.strip()
+    text = spool.text(head=COMPARED // 2, tail=COMPARED // 2).strip()
     if not text:
         return "nothing"
+    numbers = counts(text.splitlines())
+    if numbers and expect.op.startswith("sum"):
+        return f"{sum(numbers):g}"
     if len(text) > QUOTED:
         text = f"{text[: QUOTED - 20]}…{text[-15:]}"
     return repr(text)
@@ -161,11 +159,7 @@ def is_equal(value: object, text: str) -> bool:
 
 def _compare(op: str, value: object, text: str) -> bool:
     if not isinstance(value, (int, float)):
-        wanted = str(value).strip()
-        printed = text.strip()
-        # `jq .name` prints a string with its quotes.
-        is_wanted = printed in (wanted, f'"{wanted}"')
-        is_wanted = is_wanted or re.fullmatch(text_pattern(wanted), printed) is not None
+        is_wanted = _is_text(str(value).strip(), text.strip())
         return is_wanted if op == "==" else not is_wanted
 
     number = leading_number(text)
@@ -173,6 +167,13 @@ def _compare(op: str, value: object, text: str) -> bool:
         return COMPARE[op](number, value)
     # Any other text is not the number.
     return op == "!=" and bool(text.strip())
+
+
+def _is_text(wanted: str, printed: str) -> bool:
+    # `jq .name` prints a string with its quotes.
+    if printed in (wanted, f'"{wanted}"'):
+        return True
+    return re.fullmatch(text_pattern(wanted), printed) is not None
 
 
 def text_pattern(text: str) -> str:
@@ -196,8 +197,12 @@ def leading_number(text: str) -> float | None:
 
 def counts(lines: Iterable[str]) -> list[float]:
     """Return the numbers of `grep -c` over several files: `name:3`, one per line."""
-    numbers = [_read_number(line.rpartition(":")[2].strip()) for line in lines]
-    return [number for number in numbers if number is not None]
+    numbers = []
+    for line in lines:
+        number = _read_number(line.rpartition(":")[2].strip())
+        if number is not None:
+            numbers.append(number)
+    return numbers
 
 
 def _read_number(word: str) -> float | None:

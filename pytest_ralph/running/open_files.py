@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.running.strays import all_pids
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACCESS_MODE = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
+FLAGS = re.compile(rb"flags:\s*([0-7]+)")
 
 
 def files_being_written(root: Path) -> set[str]:
@@ -43,9 +45,8 @@ def _files_written_by(pid: int, prefix: str) -> Iterator[str]:
 
 def _is_writable(pid: int, descriptor: str) -> bool:
     with open(f"/proc/{pid}/fdinfo/{descriptor}", "rb") as file:  # noqa: PTH123 - fast
-        _, _, rest = file.read().partition(b"flags:")
-    words = rest.split(maxsplit=1)
-    if not words:
+        flags = FLAGS.search(file.read())
+    if flags is None:
         # The process has ended.
         return False
-    return int(words[0], 8) & ACCESS_MODE != os.O_RDONLY
+    return int(flags[1], 8) & ACCESS_MODE != os.O_RDONLY

@@ -42,9 +42,11 @@ def last_change(root: Path) -> float:
     latest = 0.0
     logs = files_being_written(root)
     for path, entry in entries_below(root).items():
-        if entry.name not in SPEC_FILES and path not in logs:
-            with contextlib.suppress(OSError):
-                latest = max(latest, entry.stat(follow_symlinks=False).st_mtime)
+        if entry.name in SPEC_FILES or path in logs:
+            continue
+        with contextlib.suppress(OSError):
+            status = entry.stat(follow_symlinks=False)
+            latest = max(latest, status.st_mtime)
     return latest
 
 

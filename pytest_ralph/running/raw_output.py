@@ -66,15 +66,16 @@ class RawOutput:
     def write(self, chunk: bytes) -> None:
         """Take the next bytes that the command printed."""
         self._pending += self._decoder.decode(chunk)
-        if len(self._pending) >= BLOCK:
-            cut = self._pending.rfind("\n") + 1
-            if cut:
-                self._read(self._pending[:cut])
-                self._pending = self._pending[cut:]
-            else:
-                # The block ends inside a line; the next one repeats the end of this.
-                self._read(self._pending, continues=True)
-                self._pending = self._pending[-OVERLAP:]
+        if len(self._pending) < BLOCK:
+            return
+        cut = self._pending.rfind("\n") + 1
+        if cut:
+            self._read(self._pending[:cut])
+            self._pending = self._pending[cut:]
+        else:
+            # The block ends inside a line; the next one repeats the end of this.
+            self._read(self._pending, continues=True)
+            self._pending = self._pending[-OVERLAP:]
 
     def close(self) -> None:
         """Compare what is left, at the end of the output."""

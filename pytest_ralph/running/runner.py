@@ -244,12 +244,13 @@ class Runner:
         started = time.monotonic()
         process = self._start(plan, stdin)
         in_time = self._follow(process, plan, timeout, heartbeat)
-        if keep and in_time and not self._stopped:
+        duration = time.monotonic() - started
+        has_ended = in_time and not self._stopped
+        if keep and has_ended:
             self._keep(_Kept(label, plan, process))
-            return plan.ended(process.peek(), time.monotonic() - started, junit=self._written(plan))
+            return plan.ended(process.peek(), duration, junit=self._written(plan))
 
-        thorough = not in_time or self._stopped or time.monotonic() - started > LONG
-        code = self._finish(process, plan, thorough=thorough)
+        code = self._finish(process, plan, thorough=not has_ended or duration > LONG)
         duration = time.monotonic() - started
         idle = heartbeat is not None and heartbeat.idle
         return plan.ended(
@@ -336,7 +337,7 @@ class Runner:
         cwd = cwd or self.root
         mark = Mark(self._run, next(self._numbers))
         # The number first: a directory then lists the logs in the order of the commands.
-        name = f"{mark.number:03}-{_file_name(label)}"
+        log = f"{self.logs}/{mark.number:03}-{_file_name(label)}"
         environ = {**self.environ, **(env or {})}
         environ[VARIABLE] = mark.variable
         environ["PWD"] = str(cwd.absolute())
@@ -345,7 +346,7 @@ class Runner:
         before = _stamp(junit) if junit else None
         may_request = not split and self._asks_for_junit and junit is None
         if may_request and not speaks_of_junit(f"{command} {addopts}"):
-            junit = f"{self.logs}/{name}.junit"
+            junit = f"{log}.junit"
             environ["PYTEST_ADDOPTS"] = with_junit(addopts, junit)
 
         suffixes = {"stdout": ".log"}
@@ -353,9 +354,8 @@ class Runner:
             suffixes = {"stdout": ".out.log", "stderr": ".err.log"}
         writers = []
         for stream, suffix in suffixes.items():
-            file = f"{self.logs}/{name}{suffix}"
             raw_output = printed.get(stream) if printed else None
-            writers.append(SpoolWriter(file, self._limit, self._mask, raw_output))
+            writers.append(SpoolWriter(f"{log}{suffix}", self._limit, self._mask, raw_output))
         return _Plan(
             command=command,
             argv=argv,
@@ -372,11 +372,11 @@ class Runner:
         try:
             with plan.mark.inherited():
                 process = self._spawn(plan, stdin or os.devnull)
-            with self._lock:
-                self._running[process.pid] = process
-                stopped = self._stopped
         except (OSError, ValueError) as error:
             raise RunError(_why(error, plan, stdin)) from error
+        with self._lock:
+            self._running[process.pid] = process
+            stopped = self._stopped
         if stopped:
             process.signal(signal.SIGKILL)
         return process
@@ -482,20 +482,24 @@ class _Heartbeat:
     def __call__(self) -> bool:
         """Return whether the command may go on."""
         now = time.monotonic()
-        printed = sum(writer.size for writer in self._writers)
-        is_due = printed != self._shown and now - self._shown_at >= HEARTBEAT
-        if self._show is not None and is_due:
-            self._shown = printed
-            self._shown_at = now
-            latest = max(self._writers, key=lambda writer: writer.touched)
-            self._show(latest.last_line())
-
+        if self._show is not None and now - self._shown_at >= HEARTBEAT:
+            self._show_last_line(self._show, now)
         if self._watch is not None and now - self._watched_at >= HEARTBEAT:
             self._watched_at = now
             for writer in self._writers:
                 writer.flush()
             self.idle = not self._watch([writer.spool() for writer in self._writers])
         return not self.idle
+
+    def _show_last_line(self, show: Callable[[str], None], now: float) -> None:
+        """Show the line printed last, unless nothing was printed since the last call."""
+        printed = sum(writer.size for writer in self._writers)
+        if printed == self._shown:
+            return
+        self._shown = printed
+        self._shown_at = now
+        latest = max(self._writers, key=lambda writer: writer.touched)
+        show(latest.last_line())
 
 
 def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) -> Process:

@@ -75,24 +75,21 @@ def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
     file.seek(0)
     if size <= head + tail:
         return decode(file.read())
-    first = _whole_lines(file.read(head), from_start=True) if head else b""
+    # An incomplete line is left out, unless that would lose more than half.
+    first = file.read(head)
+    cut = first.rfind(b"\n") + 1
+    if cut * 2 >= head:
+        first = first[:cut]
     file.seek(size - tail)
-    last = _whole_lines(file.read(tail), from_start=False) if tail else b""
-    break_ = "" if first.endswith(b"\n") or not first else "\n"
-    return f"{decode(first)}{break_}{_gap(size - len(first) - len(last))}{decode(last)}"
+    last = file.read(tail)
+    cut = last.find(b"\n") + 1
+    if cut * 2 <= tail:
+        last = last[cut:]
 
-
-def _whole_lines(data: bytes, *, from_start: bool) -> bytes:
-    """Return `data` without the incomplete line, unless that would lose more than half of it."""
-    if from_start:
-        cut = data.rfind(b"\n") + 1
-        kept = data[:cut]
-    else:
-        cut = data.find(b"\n") + 1
-        kept = data[cut:]
-    if cut and len(kept) * 2 >= len(data):
-        return kept
-    return data
+    gap = _gap(size - len(first) - len(last))
+    if first and not first.endswith(b"\n"):
+        gap = f"\n{gap}"
+    return f"{decode(first)}{gap}{decode(last)}"
 
 
 def _gap(count: int) -> str:
@@ -158,18 +155,9 @@ class SpoolWriter:
 
     def flush(self, *, everything: bool = False) -> None:
         """Store the complete lines, so that no secret is cut in two before it is masked."""
-        pending = self._pending
-        cut = pending.rfind(b"\n") + 1
-        if everything:
-            cut = len(pending)
-        elif not cut and len(pending) > 2 * BLOCK:
-            # Between two words, or between two values of a JSON text.
-            cut = max(pending.rfind(b" "), pending.rfind(b'"')) + 1 or len(pending)
-        key = self._open_key()
-        if key >= 0 and not everything:
-            cut = min(cut, key)
-        block = bytes(pending[:cut])
-        self._pending = pending[cut:]
+        cut = len(self._pending) if everything else self._end_of_lines()
+        block = bytes(self._pending[:cut])
+        self._pending = self._pending[cut:]
         self._flushed = self.touched
         if not block:
             return
@@ -177,6 +165,16 @@ class SpoolWriter:
             self._hold(block)
         else:
             self._store(self._masked(block))
+
+    def _end_of_lines(self) -> int:
+        """Return where the complete lines end, before a private key that may go on."""
+        pending = self._pending
+        end = pending.rfind(b"\n") + 1
+        if not end and len(pending) > 2 * BLOCK:
+            # Between two words, or between two values of a JSON text.
+            end = max(pending.rfind(b" "), pending.rfind(b'"')) + 1 or len(pending)
+        key = self._open_key()
+        return end if key < 0 else min(end, key)
 
     def _open_key(self) -> int:
         """Return where a private key begins that may go on in the next chunk; -1 if none does."""
