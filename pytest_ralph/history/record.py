@@ -74,9 +74,10 @@ class Record(NamedTuple):
         cells: list[Any] = [self.run, self.spec, self.task, self.time]
         for field in _FIELDS.values():
             value = getattr(self.attempt, field)
-            if value and mask is not None and field in _MASKED:
+            if value and field in _MASKED and mask is not None:
                 value = mask(value)
             cells.append(value)
+        # Most cells of a pass are empty.
         return tuple(_storable(cell) if cell else cell for cell in cells)
 
     @classmethod
@@ -96,12 +97,10 @@ class Record(NamedTuple):
 
 
 def _storable(value: Any) -> Any:
+    """Return a value as SQLite can store it, and a long text cut."""
     if isinstance(value, str):
-        short = value[:LONGEST]
-        if short.isascii():
-            return short
-        # SQLite cannot store a lone surrogate, which undecodable output leaves behind.
-        return short.encode("utf-8", "replace").decode()
+        # A lone surrogate, which undecodable output leaves behind, has no UTF-8 form.
+        return value[:LONGEST].encode("utf-8", "replace").decode()
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
     return value

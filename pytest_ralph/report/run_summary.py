@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.results import OUTCOMES
+from pytest_ralph.results import BAD, OUTCOMES
 
 if TYPE_CHECKING:
     from pytest_ralph.history.stats import KindCounts, RunCounts
@@ -32,8 +33,8 @@ class RunSummary(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """Outcome → number of tasks, without zeros, in the order of OUTCOMES."""
-        outcomes = [task.outcome for task in self.tasks]
-        return {outcome: outcomes.count(outcome) for outcome in OUTCOMES if outcome in outcomes}
+        counts = Counter(task.outcome for task in self.tasks)
+        return {outcome: counts[outcome] for outcome in OUTCOMES if outcome in counts}
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -42,9 +43,12 @@ class RunSummary(NamedTuple):
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every failure kind that occurred, sorted."""
-        attempts = [attempt for task in self.tasks for attempt in task.attempts]
-        return tuple(sorted({attempt.kind for attempt in attempts if attempt.kind}))
+        kinds: set[str] = set()
+        for task in self.tasks:
+            kinds.update(attempt.kind for attempt in task.attempts)
+        return tuple(sorted(kinds - {""}))
 
     @property
     def ok(self) -> bool:
-        return not any(task.bad or task.outcome == "blocked" for task in self.tasks)
+        """Whether no task failed, and none was kept from running by one that did."""
+        return {*BAD, "blocked"}.isdisjoint(self.counts)

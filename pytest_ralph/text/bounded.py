@@ -41,7 +41,8 @@ def near(lines: Sequence[str], text: str, distance: int = NEAR) -> range:
         return range(0)
     for index, line in enumerate(lines):
         if text in line:
-            return range(max(0, index - distance), min(len(lines), index + distance + 1))
+            first = max(0, index - distance)
+            return range(first, min(len(lines), index + distance + 1))
     return range(0)
 
 
@@ -49,15 +50,12 @@ def with_gaps(lines: Sequence[str], wanted: Iterable[int]) -> Iterator[str]:
     """Yield the lines at the sorted indices `wanted`, with a line for each gap between them."""
     expected = 0
     for index in wanted:
-        yield from _gap(index - expected)
+        if index > expected:
+            yield gap_line(index - expected)
         yield lines[index]
         expected = index + 1
-    yield from _gap(len(lines) - expected)
-
-
-def _gap(count: int) -> Iterator[str]:
-    if count:
-        yield gap_line(count)
+    if len(lines) > expected:
+        yield gap_line(len(lines) - expected)
 
 
 def gap_line(count: int) -> str:

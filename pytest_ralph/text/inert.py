@@ -52,16 +52,17 @@ def one_line(text: str, limit: int = ONE_LINE) -> str:
 
     # Escapes may vanish, so that more than `limit` characters have to be looked at.
     beginning = text[: limit * 16 + 4096]
+    is_all = len(beginning) == len(text)
     line = " ".join(terminal(beginning).split())
-    if len(line) < limit:
-        return line
-    if len(line) == limit and len(beginning) == len(text):
+    if len(line) < limit or (len(line) == limit and is_all):
         return line
     return line[: max(limit - 1, 0)].rstrip() + "…"
 
 
 def _is_plain_line(text: str) -> bool:
-    return text.isascii() and text.isprintable() and " ".join(text.split()) == text
+    if not text.isascii() or not text.isprintable():
+        return False
+    return " ".join(text.split()) == text
 
 
 def markdown(text: str, limit: int = MARKDOWN) -> str:

@@ -23,7 +23,11 @@ def dedent(text: str) -> str:
     if "\t" in rest:
         rest = rest.expandtabs(4)
     lines = rest.split("\n")
-    indent = next((_indentation(line) for line in lines if line.strip()), 0)
+    indent = 0
+    for line in lines:
+        if line.strip():
+            indent = _indentation(line)
+            break
 
     dedented = [line[min(indent, _indentation(line)) :] for line in lines]
     return "\n".join([first, *dedented])
@@ -44,13 +48,10 @@ def closing_backtick(source: str) -> re.Match[str] | None:
 
     Backticks in a here document belong to the command and do not close the span.
     """
-    start = 1
-    delimiter = heredoc_delimiter(source.partition("\n")[0])
-    if delimiter:
-        end = re.search(rf"\n[ \t]*{delimiter}\b", source)
-        if end:
-            start = end.end()
-    return BACKTICK.search(source, start)
+    first_line = source.partition("\n")[0]
+    delimiter = heredoc_delimiter(first_line)
+    end = re.search(rf"\n[ \t]*{delimiter}\b", source) if delimiter else None
+    return BACKTICK.search(source, end.end() if end else 1)
 
 
 def heredoc_delimiter(line: str) -> str:

@@ -7,7 +7,6 @@ has the format of a well-known credential, also where terminal escapes interrupt
 from __future__ import annotations
 
 import binascii
-import bisect
 import os
 import re
 from functools import lru_cache
@@ -215,7 +214,8 @@ def _is_path(value: str) -> bool:
         return True
     if not value.startswith("/"):
         return False
-    return not any(_RANDOM.fullmatch(part) for part in value.split("/")) or _exists(value)
+    looks_random = any(map(_RANDOM.fullmatch, value.split("/")))
+    return not looks_random or _exists(value)
 
 
 # With lower case, upper case and a digit.
@@ -300,8 +300,13 @@ def _masked(match: re.Match[str]) -> str:
 # What stands in place of a secret.
 MASK = "***"
 KEY_BEGIN = "-----BEGIN "
-_BEGIN = regex(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_END = regex(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PRIVATE_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+# From the first line of a key up to its last one, or to the next key or the end of the text.
+_KEY = regex(
+    rf"(?P<begin>-----BEGIN {_PRIVATE_KEY})"
+    rf"(?P<secret>(?:[^-]+|-(?!----(?:BEGIN|END) {_PRIVATE_KEY}))*)"
+    r"(?P<end>-----END )?"
+)
 # A line of a key, or one of its headers, perhaps in a diff, a quotation or a traceback.
 _KEY_LINE = regex(
     r"[^\w/=]{0,20}"
@@ -319,21 +324,15 @@ def mask_private_keys(text: str) -> str:
 
     The last line may be missing, because the output was cut off.
     """
-    begins = [*_BEGIN.finditer(text)]
-    ends = [match.start() for match in _END.finditer(text)]
-    parts = []
-    position = 0
-    for number, begin in enumerate(begins):
-        limit = begins[number + 1].start() if number + 1 < len(begins) else len(text)
-        next_end = bisect.bisect(ends, begin.end() - 1)
-        if next_end < len(ends) and ends[next_end] <= limit:
-            stop = ends[next_end]
-        else:
-            stop = _end_of_key(text, begin.end(), limit)
-        parts.append(text[position : begin.end()])
-        parts.append(_masked_key(text[begin.end() : stop]))
-        position = stop
-    return "".join([*parts, text[position:]])
+    return _KEY.sub(_with_mask, text)
+
+
+def _with_mask(key: re.Match[str]) -> str:
+    secret = key["secret"]
+    if key["end"]:
+        return f"{key['begin']}{_masked_key(secret)}{key['end']}"
+    end = _end_of_key(secret)
+    return f"{key['begin']}{_masked_key(secret[:end])}{secret[end:]}"
 
 
 def _masked_key(secret: str) -> str:
@@ -341,29 +340,27 @@ def _masked_key(secret: str) -> str:
     if not secret.strip():
         return secret
     first = "\n" if secret.startswith(("\n", "\r\n")) else ""
-    last_line = secret.rpartition("\n")[2]
-    last = f"\n{last_line}" if "\n" in secret and not re.search(r"\w", last_line) else ""
-    return f"{first}{MASK}{last}"
+    _, line_break, last_line = secret.rpartition("\n")
+    if not line_break or re.search(r"\w", last_line):
+        return f"{first}{MASK}"
+    return f"{first}{MASK}\n{last_line}"
 
 
-def _end_of_key(text: str, start: int, limit: int) -> int:
+def _end_of_key(text: str) -> int:
     """Return where the lines end that look like those of a key."""
-    on_one_line = _ESCAPED_KEY.match(text, start, limit)
-    position = on_one_line.end() if on_one_line else start
-    for _ in range(_MOST_KEY_LINES):
-        line_end = text.find("\n", position, limit) + 1 or limit
-        line = text[position : min(line_end, position + _LONGEST_KEY_LINE)].strip()
-        if line_end == position or (line and _KEY_LINE.fullmatch(line) is None):
+    on_one_line = _ESCAPED_KEY.match(text)
+    position = on_one_line.end() if on_one_line else 0
+    for line in text[position:].split("\n", _MOST_KEY_LINES)[:_MOST_KEY_LINES]:
+        content = line[:_LONGEST_KEY_LINE].strip()
+        if content and _KEY_LINE.fullmatch(content) is None:
             break
-        position = line_end
-    return position
+        position += len(line) + 1
+    return min(position, len(text))
 
 
 def open_key(text: str) -> int:
     """Return where the private key begins that does not end in `text`; -1 if there is none."""
-    last = -1
-    for begin in _BEGIN.finditer(text):
-        last = begin.start()
-    if last < 0 or _END.search(text, last) is not None:
-        return -1
-    return last
+    last = None
+    for key in _KEY.finditer(text):
+        last = key
+    return -1 if last is None or last["end"] else last.start()
