@@ -147,15 +147,12 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
 
     With `-v`, yield all that the output names.
     """
-    ended = _how_it_ended(attempt)
     if not _is_in_headline(attempt):
-        yield ended
+        yield _how_it_ended(attempt)
     for note in attempt.beside:
         yield one_line(note, LONGEST_LINE)
     tests = attempt.failed_tests
-    names = [test.rpartition("::")[2] for test in tests[:1]]
-    is_named = any(name in line.text for name in names for line in output)
-    if tests and (verbosity > 0 or not is_named):
+    if tests and (verbosity > 0 or not _is_named(tests[0], output)):
         yield _names("failing tests", tests, verbosity)
     if verbosity <= 0:
         return
@@ -182,6 +179,11 @@ def _is_in_headline(attempt: Attempt) -> bool:
     return attempt.error.endswith(f" exited with status {attempt.exit_code}")
 
 
+def _is_named(test: str, output: Sequence[Line]) -> bool:
+    name = test.rpartition("::")[2]
+    return any(name in line.text for line in output)
+
+
 def _how_it_ended(attempt: Attempt) -> str:
     """Return how the command ended, what was expected of it, and what came instead."""
     after = " ".join(duration(attempt.duration))
@@ -205,7 +207,7 @@ def _how_it_ended(attempt: Attempt) -> str:
 def _signal_name(status: int) -> str:
     """Return the signal behind an exit status: a shell reports it as 128 plus its number."""
     try:
-        return f" ({signal.Signals(status - 128).name})" if status > 128 else ""
+        return f" ({signal.Signals(status - 128).name})"
     except ValueError:
         return ""
 
@@ -262,22 +264,30 @@ def _advice(task: TaskResult) -> Iterator[Line]:
 
 def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     """Yield what was decided and why, with the place of the task."""
-    others = [Line(terminal(text)) for task_id, text in task.note_lines() if not task_id]
-    attempt = task.last_failure
-    is_given_up = attempt and task.reason and not task.reason.endswith(attempt.error)
     steps = list(_steps(task, verbosity))
+    # Why the task was given up; otherwise the last step says why nothing more was tried.
+    reason = _reason(task)
     if verbosity > 0:
         yield from steps
-    elif not is_given_up:
-        # The last step then says why nothing more was tried.
+    elif not reason:
         yield from steps[-1:]
+
+    others = [terminal(text) for task_id, text in task.note_lines() if not task_id]
+    is_limit_reached = any(text.startswith(LIMIT_REACHED) for text in others)
     place = f"{task.spec_path}:{task.line}"
-    is_limit_reached = any(line.text.startswith(LIMIT_REACHED) for line in others)
-    if is_given_up and not is_limit_reached:
-        yield Line(f"{place}: given up: {one_line(task.reason, LONGEST_LINE)}", ("red",))
+    if reason and not is_limit_reached:
+        yield Line(f"{place}: given up: {one_line(reason, LONGEST_LINE)}", ("red",))
     else:
         yield Line(place)
-    yield from others
+    yield from map(Line, others)
+
+
+def _reason(task: TaskResult) -> str:
+    """Return why a task was given up, or an empty string if that is only its error."""
+    attempt = task.last_failure
+    if attempt is None or task.reason.endswith(attempt.error):
+        return ""
+    return task.reason
 
 
 def _steps(task: TaskResult, verbosity: int) -> Iterator[Line]:

@@ -107,7 +107,9 @@ def _why_not_run(task: TaskResult) -> tuple[str, str]:
 
 def _shortened(ids: Sequence[str]) -> list[str]:
     """Return three and more consecutive ids as `1.3 to 2.7`."""
-    return [*ids] if len(ids) < 3 else [f"{ids[0]} to {ids[-1]}"]
+    if len(ids) < 3:
+        return [*ids]
+    return [f"{ids[0]} to {ids[-1]}"]
 
 
 class Branch(NamedTuple):
@@ -137,9 +139,12 @@ def branches(
             rows.append((fix,))
 
     for row in rows:
-        is_last = row is rows[-1]
-        below = indent + ("   " if is_last else "│  ")
-        yield Branch(indent + ("└─ " if is_last else "├─ "), below, row)
+        stroke = "├─ "
+        below = f"{indent}│  "
+        if row is rows[-1]:
+            stroke = "└─ "
+            below = f"{indent}   "
+        yield Branch(f"{indent}{stroke}", below, row)
         yield from branches(row[-1].children, below, joined=joined)
 
 
@@ -163,7 +168,7 @@ class Summary:
 
     def write(self, tasks: Sequence[TaskResult], complete: Sequence[str] = ()) -> None:
         """Write the section, unless there is nothing to report."""
-        shown = [task for task in tasks if _is_notable(task) or self._has_run(task)]
+        shown = list(filter(self._is_shown_task, tasks))
         collapsed = not_run_lines(tasks)
         if self.verbosity != 0 or self.reporter.hasopt("skipped"):
             # pytest names each manual task in a line of its own.
@@ -183,9 +188,11 @@ class Summary:
             self._line(f"ALL_TASKS_COMPLETE: {spec}", "green")
         self._last_line(tasks)
 
-    def _has_run(self, task: TaskResult) -> bool:
-        """With `-vv`, whether there are attempts to show."""
-        return self.verbosity >= 2 and task.outcome not in NOT_RUN
+    def _is_shown_task(self, task: TaskResult) -> bool:
+        """Return whether a task is worth rows of its own; with `-vv`, all that ran are."""
+        if self.verbosity >= 2 and task.outcome not in NOT_RUN:
+            return True
+        return _is_notable(task)
 
     def _list_skipped(self, tasks: Sequence[TaskResult]) -> None:
         """With `-rs`, list the tasks that pytest does not, as it knows only its own categories."""
@@ -201,8 +208,10 @@ class Summary:
             return
         for task in tasks:
             if task.outcome in ("recovered", "flaky"):
-                helped = f" - by {task.fixes[-1].id}" if task.fixes else ""
-                self._line(f"{task.outcome.upper()} {task.spec_path}::{task.id}{helped}", "green")
+                line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
+                if task.fixes:
+                    line += f" - by {task.fixes[-1].id}"
+                self._line(line, "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""
@@ -247,16 +256,20 @@ class Summary:
         self._warnings(task, f"{task.spec}: ")
         if not task.passed:
             return
-        line = history_line(task) if task.fixes else f"- Task {task.id}: {task.reason}"
-        if task.fixes or task.reason:
-            self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
+        if task.fixes:
+            line = history_line(task)
+        elif task.reason:
+            line = f"- Task {task.id}: {task.reason}"
+        else:
+            return
+        self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
 
     def _task(self, task: TaskResult) -> None:
         """Write a task with its fixes and, with `-vv`, with all attempts."""
         word = task.outcome.upper()
         colour = COLOURS.get(task.outcome, "yellow")
-        heading = self._cut(f" {one_line(f'{task.spec} {task.heading}', LONGEST)}", len(word))
-        self._parts((word, colour), (heading, "bold"))
+        heading = one_line(f"{task.spec} {task.heading}", LONGEST)
+        self._parts((word, colour), (self._cut(f" {heading}", len(word)), "bold"))
 
         for line in _executions(task):
             self._detail(line, "  ")
@@ -272,7 +285,8 @@ class Summary:
         if task.commit and task.passed:
             self._detail(f"committed as {task.commit[:12]}", "  ")
         self._warnings(task, "  ")
-        if task.fixes and not is_brief and (task.passed or task.final):
+        has_ended = task.passed or bool(task.final)
+        if has_ended and task.fixes and not is_brief:
             self._line(f"  {history_line(task)}")
         if self.verbosity >= 2:
             for number, attempt in enumerate(task.attempts, 1):
@@ -287,24 +301,25 @@ class Summary:
         """Write a fix with its title and, below it, what it changed and the notes on it."""
         fix = branch.fixes[0]
         sign = _sign(fix)
+        stroke = f"  {branch.stroke}"
         how = ", ".join(_who_and_how(task, fix))
-        taken = len(f"  {branch.stroke}✓  ()")
-        if taken + len(how) + len(fix.id) + SHORTEST_TITLE >= self._width:
+        # Beside the title and `how`: the sign, two spaces and two brackets.
+        taken = len(stroke) + 5
+        room_for_title = self._width - taken - len(how) - len(fix.id)
+        if room_for_title <= SHORTEST_TITLE:
             how = sign.words
         title = self._cut(one_line(f"{fix.id} {fix.title}", LONGEST), taken + len(how))
-        self._parts(
-            (f"  {branch.stroke}", ""),
-            (sign.sign, sign.colour),
-            (f" {title}", ""),
-            (f" ({how})" if how else "", "light"),
-        )
+        row = [(stroke, ""), (sign.sign, sign.colour), (f" {title}", "")]
+        if how:
+            row.append((f" ({how})", "light"))
+        self._parts(*row)
+
         details = _changes(_attempts_of(task, branch))
         if not task.bad:
             # FAILURES has the notes on a failed task.
             details += [text for fix_id, text in task.note_lines() if fix_id == fix.id]
-        for line in details:
-            if self._is_shown(line):
-                self._detail(line, f"  {branch.below}  ")
+        for line in filter(self._is_shown, details):
+            self._detail(line, f"  {branch.below}  ")
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
@@ -312,9 +327,9 @@ class Summary:
         attempts = _attempts_of(task, branch)
         how = ", ".join(_who_and_how(task, fix))
         if fix.outcome == "failed":
-            errors = [attempt.error for attempt in attempts if attempt.failed]
-            last_errors = [error for error in errors if error][-1:]
-            how = ": ".join([how, *last_errors])
+            errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
+            if errors:
+                how += f": {errors[-1]}"
         text = one_line(", ".join([how, *_changes(attempts)]), LONGEST)
 
         sign = _sign(fix)
@@ -334,7 +349,9 @@ class Summary:
         for task_id, text in task.note_lines():
             if not task_id:
                 yield text
-            elif task_id == task.id and text not in hidden and self._is_shown(text):
+            if task_id != task.id or text in hidden:
+                continue
+            if self._is_shown(text):
                 yield f"{task_id}: {text}"
         if not task.fixes and task.reason:
             yield task.reason
@@ -351,9 +368,7 @@ class Summary:
         who = one_line(attempt.command, LONGEST)
         if attempt.executor:
             who = display_name(attempt.executor)
-        what = attempt.what
-        if attempt.fix_id:
-            what += f" {attempt.fix_id}"
+        what = f"{attempt.what} {attempt.fix_id}".rstrip()
         outcome = attempt.outcome
         if not attempt.verifies and not attempt.failed:
             # Whether it helped is for the next verification to say.
@@ -384,13 +399,16 @@ class Summary:
         """Write one line from pieces of text with their markup."""
         start_line(self.reporter)
         for text, markup in parts:
-            self.reporter.write(text, **({markup: True} if markup else {}))
+            options = {markup: True} if markup else {}
+            self.reporter.write(text, **options)
         self.reporter.write_line("")
 
 
 def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
-    if task.outcome in ("recovered", "flaky") or task.findings or _executions(task):
+    if task.outcome in ("recovered", "flaky"):
+        return True
+    if task.findings or _executions(task):
         return True
     if task.commit and task.passed:
         return True
@@ -412,15 +430,18 @@ def _executions(task: TaskResult) -> list[str]:
     fix_ids = {fix.id for _, fix in task.all_fixes}
     by_executor: dict[str, list[Attempt]] = {}
     for attempt in task.attempts:
-        is_execution = attempt.what in ("execute", "fix") and attempt.fix_id not in fix_ids
-        if is_execution and (attempt.changed or not attempt.failed):
+        if attempt.what not in ("execute", "fix") or attempt.fix_id in fix_ids:
+            continue
+        if attempt.changed or not attempt.failed:
             by_executor.setdefault(attempt.executor, []).append(attempt)
 
     lines = []
     for executor, attempts in by_executor.items():
-        times = f" {len(attempts)} times" if len(attempts) > 1 else ""
-        who = f"carried out{times} by {display_name(executor)}"
-        lines.append(", ".join([who, *_changes(attempts)]))
+        done = "carried out"
+        if len(attempts) > 1:
+            done += f" {len(attempts)} times"
+        parts = [f"{done} by {display_name(executor)}", *_changes(attempts)]
+        lines.append(", ".join(parts))
     return lines
 
 
@@ -448,11 +469,13 @@ def _attempts_of(task: TaskResult, branch: Branch) -> list[Attempt]:
 
 def _changes(attempts: Sequence[Attempt]) -> list[str]:
     """Return the files that attempts changed and what they cost, as at most one text."""
-    changed = list(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
+    changed: dict[str, None] = {}
+    for attempt in attempts:
+        changed.update(dict.fromkeys(attempt.changed))
     total = cost(attempts)
     details = []
     if changed:
-        details.append(f"changed {listed(changed, CHANGED_SHOWN)}")
+        details.append(f"changed {listed(list(changed), CHANGED_SHOWN)}")
     if total:
         details.append(f"cost {total}")
     return [", ".join(details)] if details else []
