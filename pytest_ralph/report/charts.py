@@ -63,7 +63,8 @@ def day(seconds: float) -> str:
 def run_bars(runs: Sequence[RunCounts]) -> list[Bar]:
     """Return one column per run, with the failures on top."""
     runs = runs[-RUNS_SHOWN:]
-    tallest = max((run.total for run in runs), default=0) or 1
+    # At least 1, also without any run.
+    tallest = max([1, *(run.total for run in runs)])
     slot = WIDTH / max(len(runs), FEWEST_SLOTS)
     bars = []
     for index, run in enumerate(runs):
@@ -79,24 +80,28 @@ def _column(run: RunCounts, x: float, slot: float, unit: float) -> list[Bar]:
         "recovered": run.recovered,
         "failed": run.failed,
     }
+    left = x + slot * 0.14
+    width = slot * 0.72
     bars = []
     y = HEIGHT
     for look, count in from_below.items():
         if count:
             y -= count * unit
             height = max(count * unit - 1, 1.5)
-            bars.append(Bar(x + slot * 0.14, y, slot * 0.72, height, look, tip))
+            bars.append(Bar(left, y, width, height, look, tip))
     return bars
 
 
 def line(values: Sequence[float | None]) -> list[tuple[float, float]]:
     """Return the points of a line over the runs; a run without a value (None) has no point."""
-    highest = max((value for value in values if value is not None), default=0.0) or 1.0
+    highest = max(filter(None, values), default=1.0)
     step = WIDTH / max(len(values) - 1, 1)
     points = []
     for index, value in enumerate(values):
         if value is not None:
-            points.append((index * step, HEIGHT * (1 - 0.94 * value / highest)))
+            # Below the upper edge, where the stroke would be cut.
+            height = HEIGHT * 0.94 * value / highest
+            points.append((index * step, HEIGHT - height))
     return points
 
 
@@ -116,8 +121,9 @@ def kind_bars(kinds: Sequence[KindCounts]) -> list[KindBar]:
     """Return one row per kind, the most frequent first."""
     shown = sorted(kinds, key=lambda kind: (-kind.failures, kind.kind))[:KINDS_SHOWN]
     unit = KIND_WIDTH / max((kind.failures for kind in shown), default=1)
-    return [
-        KindBar(
+    bars = []
+    for index, kind in enumerate(shown):
+        bar = KindBar(
             headline(kind.kind),
             kind.failures,
             kind.recovered,
@@ -125,5 +131,5 @@ def kind_bars(kinds: Sequence[KindCounts]) -> list[KindBar]:
             width=kind.failures * unit,
             recovered_width=kind.recovered * unit,
         )
-        for index, kind in enumerate(shown)
-    ]
+        bars.append(bar)
+    return bars

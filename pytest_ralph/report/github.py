@@ -52,10 +52,13 @@ def report(
 
 def workflow_commands(run: RunSummary, workspace: str = "") -> list[str]:
     """Return an error for each failed task and a notice for each recovered one."""
-    failed = [task for task in run.tasks if task.bad]
-    recovered = [task for task in run.tasks if task.outcome == "recovered"]
-    errors = [_annotation("error", task, run.root, workspace) for task in failed]
-    notices = [_annotation("notice", task, run.root, workspace) for task in recovered]
+    errors = []
+    notices = []
+    for task in run.tasks:
+        if task.bad:
+            errors.append(_annotation("error", task, run.root, workspace))
+        elif task.outcome == "recovered":
+            notices.append(_annotation("notice", task, run.root, workspace))
     return errors[:ANNOTATIONS_SHOWN] + notices[:ANNOTATIONS_SHOWN]
 
 
@@ -95,9 +98,10 @@ def summary(run: RunSummary) -> str:
         parts.append("\n".join(_table(failures_first)))
 
     failed = [task for task in tasks if task.bad]
-    parts += [_details(task) for task in failed[:DETAILS_SHOWN]]
-    parts += [_prose(f"Warning: {finding}") for task in tasks for finding in task.findings]
-    parts += [_prose(note) for note in run.notes]
+    parts += map(_details, failed[:DETAILS_SHOWN])
+    for task in tasks:
+        parts += [_prose(f"Warning: {finding}") for finding in task.findings]
+    parts += map(_prose, run.notes)
     return "\n\n".join(parts) + "\n\n"
 
 
@@ -106,13 +110,15 @@ def _table(tasks: list[TaskResult]) -> Iterator[str]:
     yield "| Spec | Task | Outcome | What happened | Attempts | Fixes | Cost |"
     yield "| --- | --- | --- | --- | ---: | ---: | ---: |"
     for task in tasks[:ROWS_SHOWN]:
+        attempts = len(task.verifications)
+        fixes = len(task.all_fixes)
         cells = (
             _prose(task.spec),
             f"**{_prose(task.id)}** {_prose(task.title)}",
             _prose(task.outcome),
             _prose(problem(task)),
-            str(len(task.verifications) or ""),
-            str(len(task.all_fixes) or ""),
+            str(attempts or ""),
+            str(fixes or ""),
             cost([task]),
         )
         yield f"| {' | '.join(cells)} |"
@@ -125,8 +131,9 @@ def _details(task: TaskResult) -> str:
     failure = task.last_failure
     if failure is None:
         return ""
-    parts = [f"<details><summary>{_prose(f'{task.spec} {task.heading}')}</summary>"]
-    parts.append("\n".join(f"- {_prose(line)}" for line in next_steps(task)))
+    summary_line = _prose(f"{task.spec} {task.heading}")
+    advice = [f"- {_prose(line)}" for line in next_steps(task)]
+    parts = [f"<details><summary>{summary_line}</summary>", "\n".join(advice)]
     if failure.output:
         parts.append(fenced(bounded(failure.output, 10, 40, widest=500)))
     parts.append("</details>")

@@ -48,9 +48,9 @@ def next_step(task: TaskResult) -> str:
         return f"Fix task {task.id} ({task.place})"
     if failure.missing and failure.kind in INSTALLABLE:
         return f"Install {failure.missing}, which task {task.id} needs"
-    to_do = TO_DO.get(failure.kind, "Fix task {}").format(task.id)
+    to_do = TO_DO.get(failure.kind, "Fix task {}")
     where = ", ".join(failure.files[:3]) or task.place
-    return f"{to_do} ({where})"
+    return f"{to_do.format(task.id)} ({where})"
 
 
 def next_steps(task: TaskResult) -> list[str]:
@@ -77,10 +77,10 @@ def next_lines(
 def _what_to_do(failed: Sequence[TaskResult], command: str, *, recovery: bool) -> str:
     """Return which tasks to fix, and the option that has them fixed."""
     instruction = _instruction(failed)
-    waiting = sum(_open_fix(task) is not None for task in failed)
+    waiting = list(filter(None, map(_open_fix, failed)))
     # With an executor given, something else stood in its way: the failure says what.
     if waiting and "--ralph-executor" not in command:
-        what = "it" if waiting == 1 else "them"
+        what = "it" if len(waiting) == 1 else "them"
         return f"{instruction}, or have an agent do {what}: add --ralph-executor claude"
     if not recovery:
         return f"{instruction}, or let ralph try: add --ralph-recovery"
@@ -89,9 +89,12 @@ def _what_to_do(failed: Sequence[TaskResult], command: str, *, recovery: bool) -
 
 def _how_to_install(failed: Sequence[TaskResult]) -> str:
     """Return how to install the executor that a failed task waited for in vain, if that is why."""
-    troubles = "\n".join(trouble for task in failed for trouble in task.troubles)
-    missing = NOT_INSTALLED.search(troubles)
-    return f", or install {missing[1]}: {missing[2]}" if missing else ""
+    for task in failed:
+        for trouble in task.troubles:
+            missing = NOT_INSTALLED.search(trouble)
+            if missing:
+                return f", or install {missing[1]}: {missing[2]}"
+    return ""
 
 
 def interrupted_lines(headings: Sequence[str], command: str, where: str) -> list[str]:
@@ -162,4 +165,5 @@ def _quote(word: str) -> str:
     if not _CONTROL.search(word):
         return shlex.quote(word)
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped) + "'"
+    printable = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped)
+    return f"$'{printable}'"

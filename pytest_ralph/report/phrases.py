@@ -33,7 +33,10 @@ def cost(parts: Iterable[TaskResult | Attempt]) -> str:
 
 def token_count(tasks: Iterable[TaskResult]) -> int:
     """Return how many tokens executors used, as far as they reported it."""
-    return sum(attempt.tokens or 0 for task in tasks for attempt in task.attempts)
+    total = 0
+    for task in tasks:
+        total += sum(attempt.tokens or 0 for attempt in task.attempts)
+    return total
 
 
 def fix_count(task: TaskResult) -> str:
@@ -55,13 +58,12 @@ def problem(task: TaskResult) -> str:
 
 def headline(run: RunSummary) -> str:
     """Return the result of a run as a headline."""
-    counts = run.counts
-    failed = sum(task.bad for task in run.tasks)
-    blocked = counts.get("blocked", 0)
-    manual = counts.get("manual", 0)
-    passed = sum(task.passed for task in run.tasks)
     if not run.tasks:
         return "No tasks ran"
+    failed = sum(task.bad for task in run.tasks)
+    passed = sum(task.passed for task in run.tasks)
+    blocked = run.counts.get("blocked", 0)
+    manual = run.counts.get("manual", 0)
     if failed:
         return f"{count(failed, 'task needs', 'tasks need')} you"
     if blocked:

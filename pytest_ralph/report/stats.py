@@ -98,14 +98,16 @@ def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
 def _totals(totals: Totals) -> Iterator[Line]:
     """Yield the title, and the sums over the whole history."""
     yield Line("ralph statistics", HEADING)
+    share = percent(totals.failures, totals.attempts)
     counts = (
         count(totals.runs, "run"),
         count(totals.tasks, "task"),
         count(totals.attempts, "attempt"),
-        f"{count(totals.failures, 'failure')} ({percent(totals.failures, totals.attempts):.1f}%)",
+        f"{count(totals.failures, 'failure')} ({share:.1f}%)",
         count(totals.fixes, "fix", "fixes"),
+        _cost(totals.cost),
     )
-    yield Line(", ".join(filter(None, (*counts, _cost(totals.cost)))))
+    yield Line(", ".join(filter(None, counts)))
 
 
 def _last_day(day: LastDay) -> Iterator[Line]:
@@ -153,18 +155,13 @@ def _specs(statistics: Statistics) -> Iterator[Line]:
     for task in statistics.by_task:
         recovered[task.spec] += task.recovered > 0
         failed[task.spec] += task.unrecovered > 0
-    rows = [
-        _score(score, recovered[score.spec], failed[score.spec]) for score in statistics.by_spec
-    ]
+    rows = [_score(one, recovered[one.spec], failed[one.spec]) for one in statistics.by_spec]
     return _table("specs", _score_header("tasks"), rows)
 
 
 def _tasks(statistics: Statistics) -> Iterator[Line]:
-    rows = [
-        _score(score, score.recovered, score.unrecovered)
-        for score in statistics.by_task
-        if score.failures
-    ]
+    failed = [score for score in statistics.by_task if score.failures]
+    rows = [_score(score, score.recovered, score.unrecovered) for score in failed]
     return _table("tasks that failed most", _score_header("runs"), rows)
 
 
@@ -186,8 +183,9 @@ def _score(score: Score, recovered: int, failed: int) -> Sequence[str]:
 
 
 def _executors(statistics: Statistics) -> Iterator[Line]:
-    rows = [
-        (
+    rows = []
+    for score in statistics.by_executor:
+        row = (
             _name(score.executor),
             str(score.runs),
             str(score.succeeded),
@@ -195,8 +193,7 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
             _time(score.mean_duration),
             _cost(score.cost),
         )
-        for score in statistics.by_executor
-    ]
+        rows.append(row)
     return _table("executors", ("", "runs", "succeeded", "rate", "mean time", "cost"), rows)
 
 
@@ -205,17 +202,18 @@ def _fix_rates(statistics: Statistics) -> Iterator[Line]:
     for rate in statistics.fix_rates:
         name = headline(rate.kind)
         if rate.executor:
-            name = f"{name} by {rate.executor}"
-        rows.append((_name(name), str(rate.tried), str(rate.worked), f"{rate.rate:.1%}"))
+            name += f" by {rate.executor}"
+        row = (_name(name), str(rate.tried), str(rate.worked), f"{rate.rate:.1%}")
+        rows.append(row)
     return _table("fixes by kind and executor", ("", "tried", "worked", "rate"), rows)
 
 
 def _flaky(statistics: Statistics) -> Iterator[Line]:
     title = "flaky tasks (passed and failed, nothing changed)"
-    rows = [
-        (_name(f"{task.task} {task.spec}"), str(task.flips), str(task.verifications))
-        for task in statistics.flaky
-    ]
+    rows = []
+    for task in statistics.flaky:
+        name = _name(f"{task.task} {task.spec}")
+        rows.append((name, str(task.flips), str(task.verifications)))
     return _table(title, ("", "flips", "verifications"), rows)
 
 
@@ -245,13 +243,15 @@ def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     if not rows:
         return
     yield from _heading(title)
-    shown = rows[:MOST_ROWS]
-    used = [index for index in range(1, len(header)) if any(row[index] for row in shown)]
-    widths = {index: max(columns(row[index]) for row in (header, *shown)) for index in used}
-    for row in (header, *shown):
-        cells = [f"{row[index]:>{width}}" for index, width in widths.items()]
-        text = f"  {'  '.join(cells)}  {row[0]}".rstrip()
-        yield Line(text, NOTE if row is header else ())
+    names, *numbers = zip(header, *rows[:MOST_ROWS], strict=True)
+    shown = []
+    for column in numbers:
+        if any(column[1:]):
+            width = max(map(columns, column))
+            shown.append([cell.rjust(width) for cell in column])
+    for number, cells in enumerate(zip(*shown, names, strict=True)):
+        text = f"  {'  '.join(cells)}".rstrip()
+        yield Line(text, NOTE if number == 0 else ())
     if len(rows) > MOST_ROWS:
         yield Line(f"  and {len(rows) - MOST_ROWS} more: --ralph-stats=json has them all", NOTE)
 
