@@ -49,11 +49,10 @@ def _masked(value: Any, mask: Callable[[str], str]) -> Any:
 
 def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `cls` that `data` has; JSON turned their tuples into lists."""
-    known: dict[str, Any] = {}
-    for name in cls._fields:
-        if name in data:
-            value = data[name]
-            known[name] = tuple(value) if isinstance(value, list) else value
+    known = {name: data[name] for name in cls._fields if name in data}
+    for name, value in known.items():
+        if isinstance(value, list):
+            known[name] = tuple(value)
     return known
 
 
@@ -142,10 +141,13 @@ class Attempt(NamedTuple):
     @classmethod
     def of_failure(cls, failure: Failure, **facts: Any) -> Attempt:
         """A failed attempt with the evidence of its Failure; `facts` add to it and override it."""
-        shared = {*cls._fields} & {field.name for field in fields(failure)}
-        evidence = {name: getattr(failure, name) for name in shared}
-        advice = tuple(line for line in (*failure.suggested_actions, failure.guidance) if line)
-        evidence |= {"outcome": "failed", "advice": advice, "output": failure.raw_output}
+        evidence: dict[str, Any] = {
+            field.name: getattr(failure, field.name)
+            for field in fields(failure)
+            if field.name in cls._fields
+        }
+        advice = filter(None, (*failure.suggested_actions, failure.guidance))
+        evidence |= {"outcome": "failed", "advice": tuple(advice), "output": failure.raw_output}
         return cls(**{**evidence, **facts})
 
     def answering(self, failure: Failure | None) -> Attempt:
@@ -182,11 +184,12 @@ class Attempt(NamedTuple):
 
 
 # Words of our own, paths, hashes and numbers.
-_NEVER_SECRET = {
-    *("what", "outcome", "kind", "type", "category", "fix_id", "commit", "log", "transcript"),
-    *("fingerprint", "tree", "session_id", "timeout", "prediction"),
-    *(name for name, value in Attempt._field_defaults.items() if isinstance(value, float | int)),
-}
+_NEVER_SECRET = frozenset(
+    """
+    number what started duration outcome exit_code timed_out timeout kind type category retryable
+    fingerprint fix_id session_id prediction cost tokens commit tree log transcript printed
+    """.split()
+)
 # The fields that may quote a command, a tool or a person.
 FREE_TEXT = tuple(name for name in Attempt._fields if name not in _NEVER_SECRET)
 
@@ -331,8 +334,9 @@ class TaskResult(NamedTuple):
         before = None
         is_after = False
         for attempt in self.attempts:
-            is_after = is_after or attempt.fix_id == fix.id
-            if not (attempt.verifies and attempt.failed):
+            if attempt.fix_id == fix.id:
+                is_after = True
+            if not attempt.verifies or not attempt.failed:
                 continue
             if not is_after:
                 before = attempt
@@ -352,7 +356,10 @@ class TaskResult(NamedTuple):
     @property
     def changed(self) -> tuple[str, ...]:
         """The files that executors and repairs changed, in the order of the first change."""
-        return tuple(dict.fromkeys(path for attempt in self.attempts for path in attempt.changed))
+        paths: dict[str, None] = {}
+        for attempt in self.attempts:
+            paths.update(dict.fromkeys(attempt.changed))
+        return tuple(paths)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -370,9 +377,11 @@ class TaskResult(NamedTuple):
     @property
     def troubles(self) -> tuple[str, ...]:
         """Why executors were unavailable, each with the name of the executor."""
-        troubled = [attempt for attempt in self.attempts if attempt.trouble]
-        lines = [f"{attempt.executor}: {attempt.trouble}" for attempt in troubled]
-        return tuple(dict.fromkeys(lines))
+        lines: dict[str, None] = {}
+        for attempt in self.attempts:
+            if attempt.trouble:
+                lines[f"{attempt.executor}: {attempt.trouble}"] = None
+        return tuple(lines)
 
     @property
     def was_worked_on(self) -> bool:
@@ -408,8 +417,9 @@ class TaskResult(NamedTuple):
         """Without secrets in anything that quotes commands, tools or people."""
         title = mask(self.title)
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        is_same = attempts == self.attempts and title == self.title
-        if is_same and not (self.reason or self.notes or self.report):
+        has_texts = bool(self.reason or self.notes or self.report)
+        if attempts == self.attempts and title == self.title and not has_texts:
+            # As for most tasks that pass.
             return self
         return self._replace(
             title=title,
