@@ -81,7 +81,7 @@ class Defect(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class CheckRun:
     """One run of a check, and what can be told from it."""
 
     check: Check
@@ -136,7 +136,7 @@ def find_defect(
     Without expectations a wrong exit status speaks for itself; only a command that the shell cannot
     parse, and what a pipe, a substitution or `!` hides, need a closer look.
     """
-    run = Run(check, ended, stages)
+    run = CheckRun(check, ended, stages)
     if ended.timed_out or ended.interrupted or _is_expected_failure(run):
         return None
     defect = _syntax_error(run, runner)
@@ -154,7 +154,7 @@ def find_defect(
     return None
 
 
-def _is_expected_failure(run: Run) -> bool:
+def _is_expected_failure(run: CheckRun) -> bool:
     """Whether the field names the status of the failure, not only that of the last stage.
 
     `nosuchtool | wc -l` ends with 0 and `nosuchtool | grep x` with 1.
@@ -168,7 +168,7 @@ def _is_expected_failure(run: Run) -> bool:
     return True
 
 
-def _syntax_error(run: Run, runner: Runner) -> Defect | None:
+def _syntax_error(run: CheckRun, runner: Runner) -> Defect | None:
     if run.succeeded or not _SYNTAX_ERROR.search(run.ended.output()):
         return None
     # The words may be those of a tool: ask the shell.
@@ -176,7 +176,7 @@ def _syntax_error(run: Run, runner: Runner) -> Defect | None:
     return Defect("syntax", message) if message else None
 
 
-def _missing_program(run: Run) -> Defect | None:
+def _missing_program(run: CheckRun) -> Defect | None:
     """A program that the shell did not find, unless the command line provides for that."""
     for stage in run.command.stages:
         is_reported = _reports_missing(stage, run.errors)
@@ -199,7 +199,7 @@ def _reports_missing(stage: Stage, errors: str) -> bool:
     return any(report in errors for report in reports)
 
 
-def _from_statuses(run: Run) -> Defect | None:
+def _from_statuses(run: CheckRun) -> Defect | None:
     """A stage of the last pipeline that was not found, not executable or killed."""
     statuses = run.stages.statuses
     if run.check.expect:
@@ -219,7 +219,7 @@ def _from_statuses(run: Run) -> Defect | None:
     return None
 
 
-def _broken_script(run: Run) -> Defect | None:
+def _broken_script(run: CheckRun) -> Defect | None:
     """A script that its shell could not parse, unless a failure or the message is expected."""
     if run.is_about_stderr:
         return None
@@ -238,7 +238,7 @@ def _broken_script(run: Run) -> Defect | None:
     return None
 
 
-def _messages(run: Run) -> str:
+def _messages(run: CheckRun) -> str:
     """Return the output in which a shell may have complained."""
     messages = run.errors
     has_two_streams = run.ended.stderr is not None
@@ -248,7 +248,7 @@ def _messages(run: Run) -> str:
     return messages
 
 
-def _hides_failure(run: Run) -> bool:
+def _hides_failure(run: CheckRun) -> bool:
     """Whether a pipe, a substitution or `!` may hide that a program failed."""
     stages = run.command.stages
     if any(stage.nested or stage.negated for stage in stages):
@@ -277,7 +277,7 @@ def _is_run(name: str, command: Command) -> bool:
     return False
 
 
-def _search_that_has_to_fail(run: Run) -> Defect | None:
+def _search_that_has_to_fail(run: CheckRun) -> Defect | None:
     """`grep -q TODO missing.py` "fails" although it has not searched anything."""
     if not run.may_fail:
         return None
@@ -293,7 +293,7 @@ def _search_that_has_to_fail(run: Run) -> Defect | None:
     return None
 
 
-def _failed_hidden_search(run: Run) -> Defect | None:
+def _failed_hidden_search(run: CheckRun) -> Defect | None:
     """`! grep TODO missing.txt` and `test -z "$(cat missing.txt)"` succeed."""
     if not run.succeeded:
         return None
@@ -308,7 +308,7 @@ def _failed_hidden_search(run: Run) -> Defect | None:
     return None
 
 
-def _unread_input(run: Run) -> Defect | None:
+def _unread_input(run: CheckRun) -> Defect | None:
     """A tool that could not search or read what it was given."""
     for stage in run.command.stages:
         defect = _failed_redirection(stage, run.errors) or _search_error(stage, run)
@@ -331,7 +331,7 @@ def _failed_redirection(stage: Stage, errors: str) -> Defect | None:
     return None
 
 
-def _search_error(stage: Stage, run: Run) -> Defect | None:
+def _search_error(stage: Stage, run: CheckRun) -> Defect | None:
     """The error status of a search tool, or its message where a pipe or `!` hides the status.
 
     Of a tool that only reads, such as `cat`, the message counts wherever it stands.
@@ -394,7 +394,7 @@ def _reads_files(stage: Stage) -> bool:
     return _is_search(stage) or stage.is_listed("readers")
 
 
-def _exception(run: Run) -> Defect | None:
+def _exception(run: CheckRun) -> Defect | None:
     """An uncaught exception, unless a failure or its message is what the field expects."""
     if run.is_about_stderr or run.may_fail:
         return None
