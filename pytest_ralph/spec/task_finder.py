@@ -104,6 +104,7 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
         if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
+    tasks -= _boxes_of_headings(text, candidates, tasks)
     return [block for block in candidates if block.line in tasks]
 
 
@@ -118,6 +119,27 @@ def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
     return block.title.certain or block.has_field(_HEADING_FIELDS)
+
+
+def _boxes_of_headings(
+    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
+) -> set[int]:
+    """Return boxes without an id that hold the fields of the heading above them.
+
+    `### Task 2: Read the rows` with one box below it is one task, not two.
+    """
+    found: set[int] = set()
+    for heading in candidates:
+        if not heading.title.certain or not heading.level or heading.line not in tasks:
+            continue
+        first = bisect_right(candidates, heading.line, key=by_line)
+        last = bisect_left(candidates, heading.end, key=by_line)
+        boxes = [block for block in candidates[first:last] if block.line in tasks]
+        if len(boxes) != 1 or boxes[0].title.certain:
+            continue
+        if not text.has_field_name(heading.line + 1, boxes[0].line):
+            found.add(boxes[0].line)
+    return found
 
 
 def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:

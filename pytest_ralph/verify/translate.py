@@ -30,7 +30,7 @@ _WORD_ORDER = (
     (regex(r"не равен нулю"), " non-zero "),
 )
 _FULL_WIDTH = str.maketrans(
-    "，。；：（）“”「」＞＜＝０１２３４５６７８９", ',.;:()""""><=0123456789'
+    "，、。；：（）“”「」＞＜＝０１２３４５６７８９", ',,.;:()""""><=0123456789'
 )
 _OTHER_SCRIPT = regex("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")

@@ -227,6 +227,21 @@ def test_an_exit_status_alone_is_that_of_the_title(verify: str, unread: tuple[st
     assert task.verify.unread == unread
 
 
+def test_a_heading_and_its_only_box_are_one_task() -> None:
+    source = (
+        "### Task 1: Read\n\n- [ ] Read the rows\n  - **Verify**: `make a`\n\n"
+        "### Task 2: Write\n\n- [ ] Write the rows\n  - **Verify**: `make b`\n"
+    )
+    found = [(task.id, task.title, task.verify.describe()) for task in Spec.parse(source).tasks]
+    assert found == [("1", "Read", "make a"), ("2", "Write", "make b")]
+
+
+def test_two_boxes_below_a_heading_are_tasks() -> None:
+    boxes = "- [ ] Read\n  - **Verify**: `make a`\n- [ ] Write\n  - **Verify**: `make b`\n"
+    tasks = Spec.parse(f"### Task 1: Copy\n\n{boxes}").tasks
+    assert [task.title for task in tasks][-2:] == ["Read", "Write"]
+
+
 @pytest.mark.parametrize("word", ["Slice", "Checkpoint", "Fix", "Tarea"])
 def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
     source = (
