@@ -49,7 +49,7 @@ _VERIFY = regex(
     r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor"
     r"|locally|again|all|this|now"
     r"|manually|visually"
-    r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?",
+    r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?(?:[ \t]after(?:[ \t][\w-]+){1,3})?",
     re.IGNORECASE,
 )
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"

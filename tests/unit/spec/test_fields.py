@@ -30,6 +30,7 @@ def fields_of(text: str) -> dict[str, str]:
         "  - **Verify** (after 1.5): `x`",
         "  - **Verification**: `x`",
         "  - **Verify command**: `x`",
+        "  - **Verify after each step**: `x`",
         "  - **RALPH-VERIFY**: `x`",
         "  - **Verify (automated)**: `x`",
         "  - **Verify 2**: `x`",
