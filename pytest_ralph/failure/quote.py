@@ -75,9 +75,10 @@ RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
 # What says that something is not as it should be, where no line calls itself an error.
 DISAPPROVING = re.compile(
-    r"(?<![\w./-])(?:not|no|never|missing|without|wrong|bad|broken|too|want(?:ed)?|expected|exceed(?:s|ed)?"
-    r"|limit|duplicate|un(?:used|known|declared|defined|resolved|listed|expected|sorted)|invalid|differs?|disagree|mismatch|more than|less than|absent"
-    r"|forbidden|gave up)(?![\w./-])|!=|\[x\]|^\W*[✗✘✖×]",
+    r"(?<![\w./-])(?:not|no|never|missing|without|wrong|bad|broken|too|want(?:ed)?|expected"
+    r"|exceed(?:s|ed)?|limit|duplicate|un(?:used|known|declared|defined|resolved|listed|expected"
+    r"|sorted)|invalid|differs?|disagree|mismatch|more than|less than|absent|forbidden|gave up)"
+    r"(?![\w./-])|!=|\[x\]|^\W*[✗✘✖×]",
     re.IGNORECASE,
 )
 APPROVING = re.compile(
