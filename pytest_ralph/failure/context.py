@@ -76,6 +76,8 @@ PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: |(?:ok|PASS) +\S)"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
+# A line in which a tool speaks for itself: it names a level or a place.
+SPEAKS = re.compile(r"^\W*(?:(?:\w+ )?(?:error|fatal|failed|warning)\b|\S+:\d+)", re.IGNORECASE)
 # An expectation of a test: what a linter marks has none.
 COMPARED = re.compile(
     r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|^expected\W", re.IGNORECASE
@@ -111,9 +113,14 @@ class FailureContext:
     def data(self) -> frozenset[int]:
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
+        marked = marked_lines(self.output)
+        if self._only_complains and marked:
+            # What a linter shows beside its findings is what it has read.
+            shown = frozenset(range(len(self.output.lines))) - marked
+            return found | {one for one in shown if not SPEAKS.match(self.output.lines[one])}
         if names_tests(self.output):
             # The name of a test may contain the words of any cause.
-            return found | marked_lines(self.output)
+            return found | marked
         return found
 
     def _file_content(self) -> Iterator[int]:

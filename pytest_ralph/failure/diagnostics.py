@@ -65,7 +65,9 @@ SHAPES = {
 }
 # A line that gives only the place; the message is below.
 MESSAGE_BELOW = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
-MARKS = " ×✖!i⚠❯❱"
+MARKS = " ×✖!iℹ⚠❯❱"
+# Of these marks in front of a message the tool says itself that it is no error.
+REMARKS = ("i ", "ℹ ", "⚠ ", "! ")
 # A line that only names a file; what is wrong with it stands in the rows below.
 FILE_HEADING = re.compile(r"^\W*(?:(?:File:|Line)\s+)?(?P<file>[\w@./\\-]+)$")
 HEADED_ROW = re.compile(
@@ -167,8 +169,11 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    below = [line.strip(MARKS) for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
-    messages = [message for message in below if message] or [diagnostic.text]
+    below = [line.strip() for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
+    marked = next(filter(None, below), "")
+    if marked.startswith(REMARKS):
+        diagnostic = replace(diagnostic, level="info")
+    messages = [line.strip(MARKS) for line in below if line.strip(MARKS)] or [diagnostic.text]
     # A line that ends with a colon only announces what follows.
     shown = 2 if messages[0].endswith(":") else 1
     return replace(diagnostic, text=" ".join(messages[:shown]))

@@ -26,6 +26,7 @@ from pytest_ralph.failure.output import CommandOutput, clean
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.report import is_retryable, looks_like_report, parse_report
 from pytest_ralph.failure.similarity import is_circular
+from pytest_ralph.failure.test_runs import read_marked_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -255,6 +256,7 @@ def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, error: str) -> Failur
     text = "\n".join(body[:60])
     missing = MISSING_FIELD.search(text)
     tests = [name.strip() for line in TESTS_FIELD.findall(text) for name in line.split(",")]
+    tests = tests or [test.name for test in read_marked_tests(CommandOutput(text))]
     failure = kinds[kind].as_failure(missing[0].strip() if missing else error)
     if kind == "parse_error" and ABOUT_EXECUTOR.search(text):
         # An unreadable result of an executor says nothing about the project's code.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import purpose
+from pytest_ralph.failure.quote import disapproves, quotable_line
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
@@ -229,6 +230,9 @@ def read_silence(context: FailureContext) -> Finding | None:
         stage = last
     verdict = VERDICT_OF_ROLE.get(purpose(stage))
     if verdict is None and _is_condition(context, stage):
+        line = quotable_line(context)
+        if disapproves(line):
+            return Finding("comparison", line)
         verdict = "absent"
     if verdict is None:
         return None

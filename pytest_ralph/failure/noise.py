@@ -65,6 +65,7 @@ DATA = re.compile(
     r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)'
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
+    r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b"
     r"|\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b",
     re.IGNORECASE,
 )
@@ -79,6 +80,9 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(logged_tracebacks(output.lines))
     found.update(_options_of_git(output.lines))
+    if all(number in found for number, line in enumerate(output.lines) if line):
+        # The only warning of a tool is what it failed for.
+        return frozenset()
     return frozenset(found)
 
 

@@ -27,7 +27,7 @@ SOURCE_ROOTS = (
 PATH_PREFIXES = ("./", "../", "/", "@/", "~/", "#/", "src/", "file:", "$lib", "~~/", "app/")
 SUFFIXES = tuple(
     "|.py|.js|.ts|.mjs|.cjs|.jsx|.tsx|.rb|.pm|.lua|.h|.hpp|.php|.rs|.java|.kt|.go|.ex|.hs|.vue"
-    "|.svelte|.css|.scss|.json".split("|")
+    "|.svelte|.f90|.css|.scss|.json".split("|")
 )
 # Dots in these names are part of the file's name, not separators of packages.
 FILE_MODULES = (".h", ".hpp", ".js", ".rb")

@@ -175,7 +175,7 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         and _is_complaint(line.strip())
     ]
     for number, text in complaints[:MOST_COMPLAINTS]:
-        if _names_file(context, text):
+        if names_file(context, text):
             return number, text
     return next(iter(complaints), None)
 
@@ -193,7 +193,8 @@ def _is_complaint(text: str) -> bool:
     return _has_several_words(text)
 
 
-def _names_file(context: FailureContext, text: str) -> bool:
+def names_file(context: FailureContext, text: str) -> bool:
+    """Return whether a word of the text is a file of the project."""
     words = text.replace("'", " ").replace('"', " ").split()
     return any(context.project.find(PLACE_END.sub("", word)) for word in words)
 

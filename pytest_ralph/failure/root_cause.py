@@ -21,6 +21,7 @@ from pytest_ralph.failure.quote import (
     SUMMARY,
     disapproves,
     first_complaint,
+    names_file,
     quotable_line,
     with_quotable_error,
 )
@@ -57,6 +58,9 @@ UNREADABLE = re.compile(
     r"|unknown (?:command|identifier|symbol|type|name)|missing \w+ \w+\.$)",
     re.IGNORECASE,
 )
+# What these print about a file of the project is said by a hook.
+RUNNING_HOOKS = {"commit", "push"}
+SAID_BY_SHELL = {"echo", "printf"}
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
 # What a line means that calls itself an error: a runner that says so could not run the tests.
 VERDICT_OF_MESSAGE = {**exit_status.VERDICT_OF_ROLE, "run": "crash", "test": "build"}
@@ -323,6 +327,9 @@ def _read_by_role(context: FailureContext) -> Finding | None:
     verdict = VERDICT_OF_WORDS.get(context.purpose_at(-1))
     if verdict is None or not line:
         return None
+    if verdict == "absent" and SAID_BY_SHELL & {stage.program for stage in context.stages}:
+        # The command line says in its own words what its condition is about.
+        return Finding("comparison" if disapproves(line) else "absent", line)
     if verdict == "absent" and line.isdecimal():
         # A count says nothing without the command that printed it.
         command = exit_status.shortened(context.evidence.command)
@@ -347,6 +354,8 @@ def _read_unknown_tool(context: FailureContext) -> Finding | None:
     """An error of a tool that is not known stopped it; what else it says is about its files."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
+    if line and stage.program == "git" and RUNNING_HOOKS & set(stage.operands[:1]):
+        return Finding("lint", line) if names_file(context, line) else None
     is_own = stage.is_orchestrator or context.project.find(stage.executable)
     if not line or is_own or not stage.program or context.purpose_at(-1):
         return None

@@ -34,7 +34,7 @@ PROSE_FILES = ("prose",)
 FIRST_LINES = 40
 LAST_LINES = 15
 # Quotes that tools put around a name, in all their typographic variety.
-SHORTHANDS = {"<q>": "[\"'`‘’“”«»]", "<n>": "[^\"'`‘’“”«»]+"}
+SHORTHANDS = {"<q>": "[\"'`‘’‚“”„«»‹›]", "<n>": "[^\"'`‘’‚“”„«»‹›]+"}
 
 
 @dataclass(eq=False)

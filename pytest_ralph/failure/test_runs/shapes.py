@@ -165,7 +165,8 @@ OF_CLASS = re.compile(
 )
 FILE_NAME = re.compile(r"[\w@./\\-]+\.[A-Za-z]\w{0,7}")
 REMARK = re.compile(
-    r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+)\)$| +(?:-- )?Time elapsed: .*$"
+    r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
+    r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$"
 )
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
 # Dots, or how the test ended: `cart::total: CRASH!`

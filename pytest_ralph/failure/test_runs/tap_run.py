@@ -56,6 +56,8 @@ DATA_BLOCK = "---"
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
 LONGEST_BLOCK = 40
+# What bats calls its attempt to find the tests of a file.
+LOADING = frozenset({"bats-gather-tests"})
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -78,7 +80,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         found = first_quote(output.lines, _block(output.lines, at), PERL_EXPLANATIONS)
         found = found or _explanation(output.lines, number)
         at, error = found or whole
-        yield FailedTest(name, error, at)
+        yield FailedTest(name, error, at, named=name not in LOADING)
 
 
 def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
