@@ -167,7 +167,7 @@ def _names(label: str, names: Sequence[str], verbosity: int) -> str:
     most = min(len(names), NAMES_SHOWN)
     while True:
         line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
-        if most == 1 or verbosity > 0 or len(line) <= WIDTH:
+        if most == 1 or verbosity > 0 or len(line) <= WIDTH - 2:
             return line
         most -= 1
 

@@ -99,7 +99,7 @@ def _how_to_install(failed: Sequence[TaskResult]) -> str:
 
 def interrupted_lines(headings: Sequence[str], command: str, where: str) -> list[str]:
     """Return the block after Ctrl-C: which tasks were cut off, and how to continue."""
-    cut_off = f"Task {headings[0]} was cut off; it is not recorded as failed."
+    cut_off = f"{headings[0]} was cut off; it is not recorded as failed."
     if len(headings) > 1:
         cut_off = f"Cut off, and not recorded as failed: {listed(headings, MOST_CUT_OFF)}"
     return [f"  {cut_off}", f"  Continue: {command}", f"  {where}"]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pytest_ralph.session.xdist.worker import Handover
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.task import Task
 
 
 class Run:
@@ -57,7 +56,7 @@ class Run:
         self.started = time.time()
         self.session: pytest.Session | None = None
         # What Ctrl-C cut off.
-        self.interrupted: list[Task] = []
+        self.interrupted: list[str] = []
         self.id = self.worker.run_id if self.worker else new_run_id()
         self.run_directory = RunDirectory(
             self.directory / RUNS_NAME / self.id,
@@ -112,7 +111,7 @@ class Run:
                 return spec_run.verify_only(item.task)
             return self.groups.perform(spec_run, item.task)
         except KeyboardInterrupt:
-            self.interrupted = [item.task]
+            self.interrupted = [f"{item.parent.spec.name} {item.task.heading}"]
             raise
         except (SystemExit, pytest.exit.Exception):
             raise

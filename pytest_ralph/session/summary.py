@@ -241,7 +241,7 @@ class EndOfRun:
             where = f"Report: {self._report}"
         if self.run.interrupted:
             mask = self.run.resources.mask
-            headings = [mask(task.heading) for task in self.run.interrupted]
+            headings = [mask(heading) for heading in self.run.interrupted]
             return interrupted_lines(headings, command, where)
         if not failed or self._is_next_left_out():
             return []

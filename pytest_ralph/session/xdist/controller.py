@@ -146,8 +146,9 @@ class Controller:
             spec_path = self.run.root / path
             unfinished = self.run.run_directory.takeover_log(spec_path).unfinished
             if unfinished:
-                tasks = Spec.parse(snapshot, spec_path).tasks
-                self.run.interrupted += [task for task in tasks if task.name in unfinished]
+                spec = Spec.parse(snapshot, spec_path)
+                tasks = [task for task in spec.tasks if task.name in unfinished]
+                self.run.interrupted += [f"{spec.name} {task.heading}" for task in tasks]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:

@@ -83,7 +83,7 @@ def test_what_an_interrupted_executor_did_is_undone(
     output, _ = process.communicate(timeout=30)
 
     assert process.returncode == 2, output
-    assert "Task 1.1 Write it was cut off; it is not recorded as failed." in output
+    assert "demo 1.1 Write it was cut off; it is not recorded as failed." in output
     result = pytester.runpytest("--ralph-undo")
     result.stdout.fnmatch_lines(["put back it.txt", "removed new.txt"])
     assert (pytester.path / "it.txt").read_text() == "mine\n"

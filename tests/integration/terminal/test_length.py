@@ -136,7 +136,7 @@ def test_ctrl_c_names_the_interrupted_task(pytester: pytest.Pytester, make_spec:
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert "Next\n  Task 1.1 Task 1.1 was cut off; it is not recorded as failed.\n" in output
+    assert "Next\n  demo 1.1 Task 1.1 was cut off; it is not recorded as failed.\n" in output
     assert "  Continue: " in output
     assert "  Report: out.html\n" in output
     assert (pytester.path / "out.html").exists()
