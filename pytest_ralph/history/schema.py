@@ -199,8 +199,8 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 # of one task in one run are in the order of events, whatever the clock did.
 #
 # observation   a verification or an execution of a task; `bad` if it failed
-# trouble       a task in a run in which it failed: its `first_bad` and its `last` verification,
-#               `good` if that passed
+# trouble       a task in a run in which it failed and was not merely flaky: its `first_bad` and its
+#               `last` verification, `good` if that passed
 # remedy        a fix, repair or retry; `worked` if the next verification of the task in that run
 #               passed (NULL if the run ended before that)
 # flip          a failed verification next to a passed one with nothing changed between them: no
@@ -214,11 +214,12 @@ VIEWS = {
         FROM attempts WHERE what IN ('verify', 'execute')""",
     "trouble": """
         SELECT ends.*, last.outcome IN ('passed', 'recovered', 'flaky') AS good, last.time AS ended
-        FROM (SELECT run, spec, task, MAX(id) AS last,
+        FROM (SELECT run, spec, task, MAX(id) AS last, MAX(outcome = 'flaky') AS flaky,
                      MIN(CASE WHEN outcome IN ('failed', 'escalated') THEN id END) AS first_bad
               FROM attempts WHERE what = 'verify'
               GROUP BY run, spec, task HAVING first_bad IS NOT NULL) AS ends
-        CROSS JOIN attempts AS last ON last.id = ends.last""",
+        CROSS JOIN attempts AS last ON last.id = ends.last
+        WHERE NOT flaky OR last.outcome NOT IN ('passed', 'flaky')""",
     "remedy": """
         SELECT *, CASE
             WHEN outcome IN ('failed', 'escalated') THEN 0

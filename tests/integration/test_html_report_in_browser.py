@@ -446,6 +446,13 @@ def test_the_timeline_places_bars_in_time_and_a_filter_zooms_in(page: Browser) -
     assert page.js(width) > before * 1.4
 
 
+def test_the_timeline_has_one_heading_for_each_phase(page: Browser) -> None:
+    page.press("2")
+    headings = page.js("[...document.querySelectorAll('#rows .group')].map(row => row.textContent)")
+    assert len({*headings}) == len(headings)
+    assert not [heading for heading in headings if heading.startswith("Failed")]
+
+
 def test_the_fixes_view_shows_each_lineage(page: Browser) -> None:
     page.press("3")
     assert page.js(IDS) == ["1.2", "1.2.1", "1.2.1.1"]
@@ -561,7 +568,9 @@ def test_on_a_narrow_screen_nothing_overflows_and_a_task_opens_over_the_list(pag
 def test_on_paper_every_task_is_told_and_nothing_to_click_is_left(page: Browser) -> None:
     page.media("print")
     page.js("dispatchEvent(new Event('beforeprint'))")
-    assert page.js("document.querySelectorAll('#paper tr').length") == 5
+    first_words = "[...document.querySelectorAll('#paper tr')].map(tr => tr.cells[0].textContent)"
+    assert page.js(first_words)[0] == "failed"
+    assert len(page.js(first_words)) == 5
     assert page.js("document.querySelectorAll('#paper .detail-body').length") == 2
     assert page.js(
         "[...document.querySelectorAll('.bar, .work, .copy')].every(e => !e.checkVisibility())"

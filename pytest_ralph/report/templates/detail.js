@@ -51,18 +51,13 @@ function evidence(attempt) {
 function quote(task, failure) {
   const eased = !NEEDS_YOU.has(task.outcome);
   const known = failure.kind && failure.kind !== "unknown";
-  const chips = [known && results.kinds[failure.kind], failure.retryable === false && "not retryable"];
   return h(
     "div",
     { class: `quote${eased ? " is-eased" : ""}` },
     eased ? h("p", { class: "muted" }, "Failed at first") : "",
     h("p", {}, failure.error || task.reason || "Failed"),
     failure.error && task.reason && task.reason !== failure.error ? h("p", { class: "muted" }, prose(task.reason)) : "",
-    h(
-      "div",
-      { class: "chips" },
-      chips.filter(Boolean).map((text) => h("span", { class: "chip" }, text)),
-    ),
+    known ? h("div", { class: "chips" }, h("span", { class: "chip" }, results.kinds[failure.kind])) : "",
   );
 }
 
@@ -223,15 +218,18 @@ function detailOf(task, { close, openOutput = true } = {}) {
 
 /** What is printed: every task in one table, then the failed and recovered ones in full. */
 function paper() {
-  const line = (task) =>
-    h(
+  const line = (task) => {
+    const failure = NEEDS_YOU.has(task.outcome) ? lastFailure(task) : null;
+    return h(
       "tr",
       {},
       h("td", {}, task.outcome),
-      h("td", {}, h("b", {}, task.id), " ", prose(task.title)),
       h("td", {}, task.spec),
+      h("td", {}, h("b", {}, task.id), " ", prose(task.title)),
+      h("td", {}, failure ? failure.error : prose(task.reason || "")),
       h("td", {}, duration(task.duration)),
     );
-  const whole = tasks.filter((task) => NEEDS_YOU.has(task.outcome) || task.outcome === "recovered").slice(0, 200);
-  return [h("table", {}, h("tbody", {}, tasks.map(line))), ...whole.map((task) => detailOf(task))];
+  };
+  const whole = failuresFirst(tasks).filter((task) => NEEDS_YOU.has(task.outcome) || task.outcome === "recovered").slice(0, 200);
+  return [h("table", {}, h("tbody", {}, failuresFirst(tasks).map(line))), ...whole.map((task) => detailOf(task))];
 }

@@ -88,7 +88,7 @@ function rowsOf(found, view) {
   const rows = [];
   let heading = null;
   for (const task of view === "timeline" ? found : failuresFirst(found)) {
-    const failed = NEEDS_YOU.has(task.outcome);
+    const failed = view !== "timeline" && NEEDS_YOU.has(task.outcome);
     const mine = failed ? `failed\n${task.spec}` : `${task.spec}\n${task.phase || ""}`;
     if (mine !== heading) rows.push({ group: task, failed });
     heading = mine;

@@ -296,6 +296,22 @@ def test_recovery_lasts_from_failure_to_pass(diary: Diary) -> None:
     )
 
 
+@pytest.mark.parametrize("later", [(), ("passed",)])
+def test_a_flaky_task_was_not_recovered(diary: Diary, later: tuple[str, ...]) -> None:
+    diary.fails("1.1")
+    for outcome in ("flaky", *later):
+        diary.note("1.1", outcome)
+    statistics = measure(diary.history, now=0.0)
+    assert statistics.recovery.failed_tasks == 0
+    assert [(run.passed, run.recovered) for run in statistics.runs] == [(1, 0)]
+
+
+def test_a_flaky_task_that_fails_later_has_failed(diary: Diary) -> None:
+    for outcome in ("failed", "flaky", "failed"):
+        diary.note("1.1", outcome)
+    assert measure(diary.history, now=0.0).recovery.failed_tasks == 1
+
+
 def test_recovery_counts_each_task_once(diary: Diary) -> None:
     diary.fails("1.1", time=100.0)
     diary.run = "r2"
