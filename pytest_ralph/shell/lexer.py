@@ -103,14 +103,16 @@ class _Draft:
         if self.words:
             self.words.append(word)
             return
-        assigned = ASSIGNMENT.match(word.text)
         if word.text == "!":
             self.negated = not self.negated
-        elif assigned:
+            return
+        if not self.assignments:
+            self.start = start
+        assigned = ASSIGNMENT.match(word.text)
+        if assigned:
             value = Word(word.text[assigned.end() :], word.literal)
             self.assignments.append((assigned[1], value))
         else:
-            self.start = start
             self.words.append(word)
 
     def finish(self, source: str) -> Simple:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.shell.lexer import simple_commands
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -113,14 +115,6 @@ def display_command(words: Sequence[str]) -> str:
     return shlex.join(shown)
 
 
-# A quoted text, an escaped character, an operator between commands, or anything else.
-PIECE = re.compile(
-    r"""'[^']*' | "(?:\\.|[^"\\])*" | \\. | && | \|\| | [;|\n] | [^'"\\&|;\n]+ | .""",
-    re.VERBOSE | re.DOTALL,
-)
-OPERATORS = frozenset({"&&", "||", ";", "|", "\n"})
-
-
 def allowed_commands(job: Job) -> tuple[str, ...]:
     """Return the commands of the Verify field, and the commands that these are made of.
 
@@ -129,15 +123,7 @@ def allowed_commands(job: Job) -> tuple[str, ...]:
     commands: dict[str, None] = {}
     for command in job.verify:
         commands[command] = None
-        commands.update(dict.fromkeys(_parts(command)))
+        for part in simple_commands(command):
+            if not part.nested:
+                commands[part.source] = None
     return tuple(commands)
-
-
-def _parts(command: str) -> list[str]:
-    parts = [""]
-    for piece in PIECE.findall(command):
-        if piece in OPERATORS:
-            parts.append("")
-        else:
-            parts[-1] += piece
-    return [part.strip() for part in parts if part.strip()]

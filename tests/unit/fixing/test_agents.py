@@ -231,6 +231,8 @@ def test_claude_gets_difficult_commands_as_settings(tmp_path: Path, runner: Runn
         ),
         ('python -c "a; b" 2>&1', ('python -c "a; b" 2>&1',)),
         ("echo a\\;b", ("echo a\\;b",)),
+        ("A=1 make && make x", ("A=1 make && make x", "A=1 make", "make x")),
+        ("(cd a; make) # b; c", ("(cd a; make) # b; c", "cd a", "make")),
     ],
 )
 def test_parts_of_a_verify_are_allowed(verify: str, commands: tuple[str, ...]) -> None:
