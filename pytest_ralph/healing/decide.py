@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
-    from pytest_ralph.fixing.agents.base import Trouble
     from pytest_ralph.fixing.prompts import Tried
     from pytest_ralph.healing.budget import Budget
     from pytest_ralph.spec.task import Task
@@ -94,9 +93,6 @@ class FailedAttempt:
     uninformative: bool = False
     # The guard has undone the changes of the executor.
     refused: bool = False
-    # Why the executor itself could not work, and its name.
-    trouble: Trouble | None = None
-    executor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,8 @@ class Request(NamedTuple):
     """What an executor is asked for: carry out `task` in answer to `failure`, as was decided.
 
     It has `history.timeout` seconds, which is twice the usual time if `extended`. This is
-    `attempt` of `attempts` at carrying out a task by itself.
+    `attempt` of `attempts` at carrying out a task by itself. `is_verified` tells whether Verify
+    decides about it, and not only the executor.
     """
 
     task: Task
@@ -67,6 +68,7 @@ class Request(NamedTuple):
     extended: bool = False
     attempt: int = 1
     attempts: int = 1
+    is_verified: bool = True
 
 
 class ObservedRun(NamedTuple):
@@ -100,6 +102,11 @@ class ObservedRun(NamedTuple):
         ended = self.outcome.ended
         return ended is not None and ended.exit_code == 0
 
+    @property
+    def has_passed(self) -> bool:
+        """Whether the run ended with a Verify that passed."""
+        return self.verified is not None and self.verified.passed
+
 
 class ExecutorRuns:
     """All executor runs for one original task; a continuation resumes the session before it."""
@@ -124,6 +131,11 @@ class ExecutorRuns:
         if run is not None and run.conflicts and self.services.budget.take():
             run = self._run(request, run.conflicts)
         return run
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the last run ended with a Verify that passed."""
+        return self.observed is not None and self.observed.has_passed
 
     def not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
         """Give up a task whose changes cannot be merged, and keep them as a patch."""

@@ -92,14 +92,12 @@ class Fixer:
         self.task = run.task
         self.log = run.log
         self._perform_added = run.perform_added
+        self._verify_in = run.verify_in
         self._executor_runs = ExecutorRuns(run)
         self._continuations = 0
         self._enriched = False
-        self._request: Request | None = None
         self._untried_fix: Task | None = None
         self._completed_fix: Task | None = None
-        # Seconds spent waiting for the trouble of an executor to pass.
-        self._waited = 0.0
         self._repaired: AppliedRepair | None = None
 
     # Deciding
@@ -238,6 +236,7 @@ class Fixer:
         tries: int = 1,
         *,
         task: Task | None = None,
+        is_verified: bool = True,
     ) -> FailedAttempt | None:
         """Have the original, or one of its fixes, carried out by itself.
 
@@ -246,8 +245,16 @@ class Fixer:
         task = task or self.task
         decision = Decision("retry" if failed else "execute", "")
         failure = failed.failure if failed else None
-        request = Request(task, failure, decision, self._history(task))
-        return self._carry_out(request._replace(attempt=number, attempts=tries))
+        request = Request(
+            task,
+            failure,
+            decision,
+            self._history(task),
+            attempt=number,
+            attempts=tries,
+            is_verified=is_verified,
+        )
+        return self._carry_out(request)
 
     def to_retry(self) -> list[Task]:
         """What the fix that was just completed was made for, up to the original."""
@@ -263,20 +270,25 @@ class Fixer:
         return []
 
     def _carry_out(self, request: Request) -> FailedAttempt | None:
-        """Run an executor once; None if it completed its task.
+        """Have a task carried out; None if it is completed, or if the original passes now.
 
-        Raises GaveUpError if no executor could be started.
+        Trouble of an executor is no failure: the run is repeated after a pause, or by the next
+        executor. Raises GaveUpError if there is none; then no fix task remains that nobody tried.
         """
         task = request.task
         started = time.time()
         run = self._start(request)
-        outcome = run.outcome
-        if outcome.trouble is not None:
+        waited = 0.0
+        while run.outcome.trouble is not None:
             self.services.budget.give_back()
-            return self._failed_run(request, run, started)
+            if request.is_verified and self._passes_after(run):
+                return None
+            waited += self._wait_or_switch(task, run, waited)
+            started = time.time()
+            run = self._start(request)
 
+        outcome = run.outcome
         self._untried_fix = None
-        self._waited = 0.0
         if self._modify(outcome.output):
             return self._carry_out(request)
         # A fix of a fix answers what an executor reports. Without a report, a new fix is needed.
@@ -291,8 +303,6 @@ class Fixer:
 
     def _start(self, request: Request) -> ObservedRun:
         """Have an executor run to its end, or raise GaveUpError if that is not possible."""
-        task = request.task
-        self._request = request
         if self.services.outage:
             self._remove_untried_fix()
             raise GaveUpError(executors_unavailable(self.services.outage))
@@ -301,7 +311,7 @@ class Fixer:
             raise GaveUpError(budget_spent(budget))
         run = self._executor_runs.run(request)
         if run is None:
-            raise GaveUpError(no_executor(task, self.settings.executor))
+            raise GaveUpError(no_executor(request.task, self.settings.executor))
         if run.conflicts:
             raise GaveUpError(self._executor_runs.not_merged(run.conflicts))
         return run
@@ -323,8 +333,6 @@ class Fixer:
             worth_verifying=run.worth_verifying,
             uninformative=outcome.uninformative,
             refused=bool(run.report.refusal),
-            trouble=outcome.trouble,
-            executor=run.executor.command if run.executor else self.services.executor_name,
         )
 
     def take_observed(self) -> ObservedRun | None:
@@ -377,33 +385,45 @@ class Fixer:
 
     # Trouble of an executor
 
-    def after_trouble(self, failed: FailedAttempt) -> FailedAttempt | None:
-        """Repeat a run whose executor was in trouble: after a while, or with the next executor.
+    def _passes_after(self, run: ObservedRun) -> bool:
+        """Whether the original passes although the executor was in trouble: it may have worked."""
+        if not run.worth_verifying:
+            return False
+        if run.verified is None:
+            fault_point("before verifying again")
+            verified = self._verify_in(self.services.root, self.services.runner)
+            if verified.interrupted:
+                raise KeyboardInterrupt
+            run = run._replace(verified=verified)
+            self._executor_runs.observed = run
+        return run.has_passed
 
-        Raises GaveUpError if no executor is left; then no fix task remains that nobody tried.
+    def _wait_or_switch(self, task: Task, run: ObservedRun, waited: float) -> float:
+        """Wait for an executor in trouble, or use it no more; return how long that took.
+
+        `waited` is how long it has been waited for already.
         """
-        trouble = failed.trouble
+        trouble = run.outcome.trouble
         assert trouble is not None
-        assert self._request is not None
-        name = display_name(failed.executor)
-        pause = self._pause_after(trouble)
+        executor = run.executor.command if run.executor else self.services.executor_name
+        name = display_name(executor)
+        pause = self._pause_after(trouble, waited)
         if pause is None:
-            self.services.outages.add(failed.executor, str(trouble))
+            self.services.outages.add(executor, str(trouble))
             self._announce_outage(name, trouble)
-        else:
-            self._waited += pause
-            row = f"{failed.task.id} waits for {name}: {trouble}"
-            with self.services.live(row, pause, failed.task.title):
-                self.services.pause(pause)
-        return self._carry_out(self._request)
+            return 0.0
+        row = f"{task.id} waits for {name}: {trouble}"
+        with self.services.live(row, pause, task.title):
+            self.services.pause(pause)
+        return pause
 
-    def _pause_after(self, trouble: Trouble) -> float | None:
+    def _pause_after(self, trouble: Trouble, waited: float) -> float | None:
         """Seconds until an executor may work again; None if --ralph-wait does not allow that."""
-        left = self.settings.wait - self._waited
+        left = self.settings.wait - waited
         if left <= 0 or not trouble.can_pass:
             return None
         if trouble.resets_at is None:
-            return min(left, max(SHORTEST_PAUSE, self._waited))
+            return min(left, max(SHORTEST_PAUSE, waited))
         pause = max(SHORTEST_PAUSE, trouble.resets_at - time.time())
         return pause if pause <= left else None
 
@@ -574,7 +594,7 @@ class Fixer:
         for part in parts:
             history = replace(self._history(part), timeout=share)
             unfinished = self._carry_out(Request(part, None, Decision("split", ""), history))
-            if unfinished is not None:
+            if unfinished is not None or self._executor_runs.has_passed:
                 return unfinished
         return None
 

@@ -241,10 +241,7 @@ class SpecRun:
         `culprit` is one line that names the work which may have broken it, `diff` is that work.
         """
         again = self._task_run(task)
-        again.again = "again"
-        again.failed = again.verify()
-        again.again = ""
-        if again.failed is None:
+        if again.still_passes():
             return None
         self.checkpoints.begin_again(task)
         again.log.culprit = culprit

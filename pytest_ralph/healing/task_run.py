@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import headline
@@ -93,15 +92,12 @@ class TaskRun:
         self.timeout = task_timeout(task, services.settings.timeout)
         self.result: TaskResult | None = None
         self.failed: FailedAttempt | None = None
-        self._first_attempt_ended: float | None = None
+        self._failed_at = 0.0
         self._extended = False
         self._retries = 0
         self._probed = False
-        # Why a task is verified again that no attempt at fixing it preceded, for the live row.
-        self.again = ""
+        self._fixer: Fixer | None = None
         self._last_verified: FailedAttempt | None = None
-        # What the worktree contained that was verified last; empty if it was the project.
-        self._tree = ""
         # The files that the task names and that were not there after the last Verify.
         self._absent: tuple[str, ...] = ()
 
@@ -110,14 +106,16 @@ class TaskRun:
         """Whether nothing has failed so far."""
         return self.failed is None and not (self.result and self.result.bad)
 
-    @cached_property
+    @property
     def fixer(self) -> Fixer:
-        # Imported here: a passing task needs none of it.
-        from pytest_ralph.healing.fixer import Fixer
+        """Created on first use: a passing task needs none of it."""
+        if self._fixer is None:
+            from pytest_ralph.healing.fixer import Fixer
 
-        earlier = self.services.advisor.since_pass(self.spec_files.spec.name, self.task.id)
-        self.log.add_earlier(earlier, self.spec_files.unsuccessful_fixes(self.task))
-        return Fixer(self)
+            earlier = self.services.advisor.since_pass(self.spec_files.spec.name, self.task.id)
+            self.log.add_earlier(earlier, self.spec_files.unsuccessful_fixes(self.task))
+            self._fixer = Fixer(self)
+        return self._fixer
 
     # The loop
 
@@ -132,8 +130,7 @@ class TaskRun:
         else:
             failed = self.verify()
         if failed is not None:
-            self.failed = failed
-            self._first_attempt_ended = time.monotonic()
+            self._keep_failed(failed)
             return
         if self.recovery:
             self.spec_files.passed(self.task, self.services.max_attempts)
@@ -141,6 +138,18 @@ class TaskRun:
             self.spec_files.tick(self.task)
         outcome = "recovered" if self.log.failures else "passed"
         self.result = self._passed(outcome, self._not_checked())
+
+    def still_passes(self) -> bool:
+        """Verify a task again that has passed; if it fails, `finish` recovers it."""
+        failed = self.verify("again")
+        if failed is not None:
+            self._keep_failed(failed)
+        return failed is None
+
+    def _keep_failed(self, failed: FailedAttempt) -> None:
+        """Keep the failed first attempt until it is recovered."""
+        self.failed = failed
+        self._failed_at = time.monotonic()
 
     def _can_be_executed(self) -> bool:
         """Whether the task is open, and its Verify can tell whether it has been carried out."""
@@ -154,8 +163,7 @@ class TaskRun:
         if self.result is None:
             assert self.failed is not None
             # Waiting for the siblings in a [P] group is not time of this task.
-            if self._first_attempt_ended is not None:
-                self.log.waited += time.monotonic() - self._first_attempt_ended
+            self.log.waited += time.monotonic() - self._failed_at
             if self.recovery:
                 with self.services.file_turn(self._files_at_stake):
                     self.result = self._recover()
@@ -172,16 +180,13 @@ class TaskRun:
 
     def close(self) -> None:
         """Remove what is not needed after the end of the task."""
-        if "fixer" in self.__dict__:
-            self.fixer.close()
+        if self._fixer is not None:
+            self._fixer.close()
 
     def _recover(self) -> TaskResult:
         failed = self.failed
         try:
             while failed is not None:
-                if failed.trouble is not None:
-                    failed = self._verify_after(self.fixer.after_trouble(failed))
-                    continue
                 decision = self.fixer.decide(failed)
                 if self._is_flake(failed, decision):
                     return self._recovered() if self.log.last_fix else self._flaky()
@@ -200,9 +205,7 @@ class TaskRun:
             return False
         self._probed = True
         self.services.pause(pause)
-        self.again = "again, nothing changed"
         is_flake = self.passes(flaky=True)
-        self.again = ""
         if not is_flake:
             self.log.note(f"{self.task.id}: failed again with nothing changed")
         return is_flake
@@ -228,13 +231,9 @@ class TaskRun:
         Only Verify decides: a failed executor run matters if it cannot have helped, or did not.
         """
         if unfinished is not None and not unfinished.worth_verifying:
-            if unfinished.refused and unfinished.trouble is None:
-                # Its changes are undone: Verify would fail as it did before.
-                return self._last_verified
-            return unfinished
+            # What is refused is undone: Verify would fail as it did before.
+            return self._last_verified if unfinished.refused else unfinished
         fault_point("before verifying again")
-        if unfinished is not None and unfinished.trouble is not None:
-            return None if self.passes() else unfinished
         still_failed = self.verify()
         if still_failed is None:
             return None
@@ -268,38 +267,41 @@ class TaskRun:
 
     # Verifying
 
-    def verify(self) -> FailedAttempt | None:
-        """Run the task's Verify once; None if it passes."""
-        verified = self._run_verify()
+    def verify(self, why: str = "") -> FailedAttempt | None:
+        """Run the task's Verify once; None if it passes.
+
+        `why` is shown for a task that no attempt at fixing it preceded.
+        """
+        verified, tree = self._run_verify(why)
         if verified.passed:
             self.log.verified(verified, None, timeout=self.timeout)
             fault_point("after an attempt")
             return None
-        failed = self._failed_attempt(verified)
-        self._last_verified = failed
+        self._last_verified = self._failed_attempt(verified, tree)
         fault_point("after an attempt")
-        return failed
+        return self._last_verified
 
     def passes(self, *, flaky: bool = False) -> bool:
         """Run Verify, and record only a pass: a failure is no further attempt."""
-        verified = self._run_verify()
+        verified, _ = self._run_verify("again, nothing changed" if flaky else "")
         if verified.passed:
             self.log.verified(verified, None, timeout=self.timeout, flaky=flaky)
         return verified.passed
 
-    def _run_verify(self) -> VerifyResult:
+    def _run_verify(self, why: str) -> tuple[VerifyResult, str]:
         """Run Verify in the project, unless the executor run before has ended with that.
 
-        Raises KeyboardInterrupt if it is interrupted: that is no attempt.
+        Also return what tells the content of the worktree that was verified; empty for the
+        project. Raise KeyboardInterrupt if Verify is interrupted: that is no attempt.
         """
-        observed = self.fixer.take_observed() if "fixer" in self.__dict__ else None
+        tree = ""
+        observed = None if self._fixer is None else self._fixer.take_observed()
         if observed is not None and observed.verified is not None:
-            self._tree = observed.tree
             verified = observed.verified
+            tree = observed.tree
         else:
-            self._tree = ""
-            verified = self.verify_in(self.services.root, self.services.runner)
-        if any(checked.ended.interrupted for checked in verified.checked):
+            verified = self.verify_in(self.services.root, self.services.runner, why)
+        if verified.interrupted:
             raise KeyboardInterrupt
         if self.recovery or self.services.settings.execute:
             # At once: as soon as the task is ticked, a sibling may remove its files.
@@ -307,9 +309,9 @@ class TaskRun:
             self._absent = tuple(
                 path for path in self.task.files if not os.path.lexists(f"{root}/{path}")
             )
-        return verified
+        return verified, tree
 
-    def verify_in(self, root: Path, runner: Runner) -> VerifyResult:
+    def verify_in(self, root: Path, runner: Runner, why: str = "") -> VerifyResult:
         """Run Verify in the project or in a worktree of it, and record nothing."""
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
@@ -318,10 +320,11 @@ class TaskRun:
         spec = self.spec_files.spec
         number = self.log.attempts + 1
         row = f"{self.task.id} verify"
-        if self.again:
-            row += f" {self.again}"
+        if why:
+            row += f" {why}"
         elif number > 1:
-            row += f", attempt {number} of {max(number, self.services.max_attempts)}"
+            most = max(number, self.services.max_attempts)
+            row += f", attempt {number} of {most}"
         directory = path_below(root, spec.directory, self.services.root)
         environment = task_environment(spec, self.task, directory=directory, attempt=number)
         startup = is_e2e_startup(self.task)
@@ -341,13 +344,12 @@ class TaskRun:
         except RunError as error:
             return VerifyResult(passed=False, error=str(error), root=root)
 
-    def _failed_attempt(self, verified: VerifyResult) -> FailedAttempt:
+    def _failed_attempt(self, verified: VerifyResult, tree: str) -> FailedAttempt:
         """Read the failure, record it everywhere, and describe it for the decision."""
         from pytest_ralph.healing.decide import FailedAttempt
         from pytest_ralph.healing.verification import read_failure
 
         failure = read_failure(verified, self.task, self.spec_files.spec.name, self.services)
-        tree = self._tree
         if self.recovery and not tree:
             tree = self.checkpoints.tree()
         self.log.verified(verified, failure, timeout=self.timeout, tree=tree)
@@ -382,21 +384,19 @@ class TaskRun:
             # error is fixed first, and the task is carried out again after that.
             tries = max(1, self.spec_files.state.number("maxTaskIterations"))
         failed: FailedAttempt | None = None
-        notes: tuple[str, ...] = ()
         for number in range(1, tries + 1):
             try:
                 failed = self._execute_once(failed, number, tries)
+                why_not_again = self._why_not_again(failed, number, tries)
             except GaveUpError as given_up:
-                notes = given_up.decision.lines or (given_up.decision.reason,)
                 failed = self._last_verified or self.verify()
+                why_not_again = given_up.decision.lines or (given_up.decision.reason,)
             if failed is None:
                 return None
-            if not notes:
-                notes = self._why_not_again(failed, number, tries)
-            if notes:
+            if why_not_again:
+                if not self.recovery:
+                    self.log.note(*why_not_again)
                 break
-        if not self.recovery:
-            self.log.note(*notes)
         return failed
 
     def execute_unverified(self, reason: str) -> None:
@@ -405,11 +405,8 @@ class TaskRun:
         It is checked off if the executor reports success, and left to a person to check.
         """
         self.checkpoints.begin(self.task)
-        failed: FailedAttempt | None
         try:
-            failed = self.fixer.execute(None)
-            while failed is not None and failed.trouble is not None:
-                failed = self.fixer.after_trouble(failed)
+            failed = self.fixer.execute(None, is_verified=False)
         except GaveUpError as given_up:
             self.result = self.log.ended("manual", f"{reason} ({given_up.decision.reason})")
             return
@@ -426,9 +423,6 @@ class TaskRun:
         """One try, in as many executor runs as it takes: one may run out of time or context."""
         failed = self._verify_execution(self.fixer.execute(failed, number, tries))
         while failed is not None and failed.by_executor:
-            if failed.trouble is not None:
-                failed = self._verify_execution(self.fixer.after_trouble(failed))
-                continue
             decision = self.fixer.decide(failed)
             if not self.fixer.is_same_run(failed, decision):
                 break
@@ -437,8 +431,6 @@ class TaskRun:
         return failed
 
     def _verify_execution(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
-        if unfinished is not None and unfinished.trouble is not None and self._last_verified:
-            return None if self.passes() else unfinished
         failed = self.verify()
         if unfinished is None:
             return failed
@@ -453,7 +445,11 @@ class TaskRun:
         failure = failure_of_execution(unfinished.failure, failed.failure)
         return replace(unfinished, failure=failure)
 
-    def _why_not_again(self, failed: FailedAttempt, number: int, tries: int) -> tuple[str, ...]:
+    def _why_not_again(
+        self, failed: FailedAttempt | None, number: int, tries: int
+    ) -> tuple[str, ...]:
+        if failed is None:
+            return ()
         if not failed.failure.retryable:
             what = headline(failed.failure.kind)
             return (f"{self.task.id}: {what}: trying again cannot help",)

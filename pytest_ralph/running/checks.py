@@ -76,6 +76,10 @@ class VerifyResult(NamedTuple):
         return None
 
     @property
+    def interrupted(self) -> bool:
+        return any(result.ended.interrupted for result in self.checked)
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """Notes about the other commands: the place of the failing one, or how they failed too."""
         if self.commands < 2 or self.passed:
