@@ -7,5 +7,9 @@ class GitError(Exception):
     """git could not do something. The message is one line; nothing was changed."""
 
 
-class TemplatesError(Exception):
+class RecoveryError(Exception):
+    """The task cannot be worked on, through no fault of its own; the message is one line."""
+
+
+class TemplatesError(RecoveryError):
     """A template cannot be used. The message is one line with its file and line number."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.errors import RecoveryError
+
 if TYPE_CHECKING:
     from pytest_ralph.healing.decide import Decision
 
@@ -14,10 +16,6 @@ class GaveUpError(Exception):
     def __init__(self, decision: Decision) -> None:
         super().__init__(decision.reason)
         self.decision = decision
-
-
-class RecoveryError(Exception):
-    """The task cannot be worked on, through no fault of its own; the message is one line."""
 
 
 class FixTaskError(RecoveryError):

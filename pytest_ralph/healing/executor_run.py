@@ -56,14 +56,14 @@ RESUMING_ACTIONS = ("continue", "retry")
 class Request(NamedTuple):
     """What an executor is asked for: carry out `task` in answer to `failure`, as was decided.
 
-    It has `history.timeout` seconds, which is twice the usual time if `extended`. This is
-    `attempt` of `attempts` at carrying out a task by itself. `is_verified` tells whether Verify
-    decides about it, and not only the executor.
+    `history` is that of the task, or of the one to be fixed. The executor has `history.timeout`
+    seconds, which is twice the usual time if `extended`. This is `attempt` of `attempts` at
+    carrying out a task by itself. `is_verified` tells whether Verify decides about it, and not only
+    the executor.
     """
 
     task: Task
     failure: Failure | None
-    decision: Decision
     history: TaskHistory
     extended: bool = False
     attempt: int = 1
@@ -149,12 +149,11 @@ class ExecutorRuns:
     def _run(self, request: Request, conflicts: Sequence[Conflict]) -> ObservedRun | None:
         task = request.task
         failure = request.failure
-        decision = request.decision
+        history = request.history
         # Looked up once: another worker may report that it is unavailable while it runs.
         executor = self.services.executor
         name = self.services.executor_name
-        history = replace(request.history, action=decision.action, reason=decision.reason)
-        prompt = self._prompt(request._replace(history=history))
+        prompt = self._prompt(request)
         if conflicts:
             prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         chance = predict(self.services, task, failure, name)
@@ -198,7 +197,7 @@ class ExecutorRuns:
     def _job(self, request: Request, prompt: str) -> Job:
         task = request.task
         session_id = ""
-        if request.decision.action in RESUMING_ACTIONS:
+        if request.history.action in RESUMING_ACTIONS:
             session_id = self._session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):

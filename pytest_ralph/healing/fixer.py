@@ -104,8 +104,7 @@ class Fixer:
 
     def decide(self, failed: FailedAttempt) -> Decision:
         """What to do about a failure of the original or of one of its fixes."""
-        history = self._history(failed.task, failed)
-        return self.services.hooks.decide(failed.failure, failed.task, history)
+        return self.services.hooks.decide(failed.failure, failed.task, self._past(failed))
 
     @staticmethod
     def is_same_run(failed: FailedAttempt, decision: Decision) -> bool:
@@ -122,10 +121,25 @@ class Fixer:
         elif decision.action == "enrich":
             self._enriched = True
 
-    def _history(self, target: Task, failed: FailedAttempt | None = None) -> TaskHistory:
-        """What a decision about `target`, or a prompt for it, has to know."""
+    def _past(self, failed: FailedAttempt) -> TaskHistory:
+        """What a decision about a failure has to know."""
+        repair = None if failed.by_executor else self._find_repair(failed.task, failed.failure)
+        earlier_kinds = {failure.kind for failure in self.log.failures[:-1]}
+        return replace(
+            self._history(failed.task),
+            repair=repair.name if repair else None,
+            extended=failed.extended,
+            made_progress=failed.progress,
+            by_executor=failed.by_executor,
+            is_new_kind=bool(earlier_kinds) and failed.failure.kind not in earlier_kinds,
+            timeout=failed.timeout,
+            rollback=self.settings.rollback and self._shows_broken_build(failed),
+        )
+
+    def _history(self, target: Task, action: str = "", reason: str = "") -> TaskHistory:
+        """What happened to a task, and what was decided about it: all that a prompt has to know."""
         budget = self.services.budget
-        history = TaskHistory(
+        return TaskHistory(
             task_id=target.id,
             depth=depth_of(target, self.task),
             fixes=self.spec_files.fixes_of(target),
@@ -145,20 +159,8 @@ class Fixer:
             trees=tuple(self.log.trees),
             spec_path=self.spec_files.spec.path,
             tried=tuple(self.log.tried),
-        )
-        if failed is None:
-            return history
-        repair = None if failed.by_executor else self._find_repair(target, failed.failure)
-        earlier_kinds = {failure.kind for failure in self.log.failures[:-1]}
-        return replace(
-            history,
-            repair=repair.name if repair else None,
-            extended=failed.extended,
-            made_progress=failed.progress,
-            by_executor=failed.by_executor,
-            is_new_kind=bool(earlier_kinds) and failed.failure.kind not in earlier_kinds,
-            timeout=failed.timeout,
-            rollback=self.settings.rollback and self._shows_broken_build(failed),
+            action=action,
+            reason=reason,
         )
 
     def _shows_broken_build(self, failed: FailedAttempt) -> bool:
@@ -203,7 +205,8 @@ class Fixer:
         fix = self._fix_task(target, failure, edit=decision.edit)
         if not self.services.has_agent:
             raise GaveUpError(no_executor(fix, self.settings.executor))
-        return self._carry_out(Request(fix, failure, decision, self._history(target)))
+        history = self._history(target, decision.action, decision.reason)
+        return self._carry_out(Request(fix, failure, history))
 
     def _roll_back(self, target: Task) -> str:
         """Undo what broke the build, in the worktree or in the project; return a note about it."""
@@ -221,10 +224,10 @@ class Fixer:
         if failed.by_executor and decision.action == "continue":
             self.log.note(self.checkpoints.keep_progress(self.task))
         extended = failed.extended or decision.action == "retry"
-        history = self._history(task)
+        history = self._history(task, decision.action, decision.reason)
         if failed.by_executor:
             history = replace(history, timeout=decision.timeout or failed.timeout)
-        unfinished = self._carry_out(Request(task, failed.failure, decision, history, extended))
+        unfinished = self._carry_out(Request(task, failed.failure, history, extended))
         if unfinished is None and task.has_marker("SPLIT"):
             return self._split()
         return unfinished
@@ -243,13 +246,11 @@ class Fixer:
         After a failure its error is in the prompt.
         """
         task = task or self.task
-        decision = Decision("retry" if failed else "execute", "")
-        failure = failed.failure if failed else None
+        history = self._history(task, "execute" if failed is None else "retry")
         request = Request(
             task,
-            failure,
-            decision,
-            self._history(task),
+            failed.failure if failed else None,
+            history,
             attempt=number,
             attempts=tries,
             is_verified=is_verified,
@@ -592,8 +593,8 @@ class Fixer:
         parts = self.spec_files.open_parts(self.task) or self._insert_parts(timeout)
         share = timeout / max(1, len(steps(self.task)))
         for part in parts:
-            history = replace(self._history(part), timeout=share)
-            unfinished = self._carry_out(Request(part, None, Decision("split", ""), history))
+            history = replace(self._history(part, "split"), timeout=share)
+            unfinished = self._carry_out(Request(part, None, history))
             if unfinished is not None or self._executor_runs.has_passed:
                 return unfinished
         return None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import BACKUPS_NAME
-from pytest_ralph.fixing.errors import TemplatesError
+from pytest_ralph.fixing.errors import RecoveryError
 from pytest_ralph.healing.checkpoints import Checkpoints
-from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.task_run import TaskRun
 from pytest_ralph.shell.remote import find_remote_change
 from pytest_ralph.spec.task import is_e2e_cleanup
@@ -26,6 +25,18 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 NO_VERIFY = "no Verify field"
+
+
+class BegunTask(NamedTuple):
+    """A task as it was when the run began.
+
+    environ: The environment of its commands: conftest files may set it for each item.
+    work_before: How much work of the run had been done when it began.
+    """
+
+    task: Task
+    environ: Mapping[str, str]
+    work_before: int
 
 
 class SpecRun:
@@ -51,12 +62,8 @@ class SpecRun:
         self.checkpoints = Checkpoints(services, spec_files)
         self._spec_path = spec_path
         self._start_error: RecoveryError | None = None
-        # The tasks that have begun, by their names, as they were when the run began, and how much
-        # work of the run had been done then.
-        self.begun: dict[str, Task] = {}
-        self._work_before: dict[str, int] = {}
-        # What the commands of a task had for environment: conftest files may set it per item.
-        self._environments: dict[str, Mapping[str, str]] = {}
+        # By the names of the tasks.
+        self.begun: dict[str, BegunTask] = {}
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -104,9 +111,8 @@ class SpecRun:
 
     def begin(self, task: Task) -> TaskRun:
         """Skip the task or make its first attempt, unless another worker has begun it before."""
-        self._environments[task.name] = self.services.runner.environ
-        self.begun[task.name] = task
-        self._work_before[task.name] = self.services.regressions.position
+        environ = self.services.runner.environ
+        self.begun[task.name] = BegunTask(task, environ, self.services.regressions.position)
         run = self._task_run(task)
         if self.takeover_log is None:
             self._first_attempt(run)
@@ -127,11 +133,10 @@ class SpecRun:
         self, task: Task, *, recovery: bool | None = None, added: bool = False
     ) -> TaskRun:
         services = self.services.for_task(task)
-        # That of the running item, unless the task had run before and is verified again.
-        runner = services.runner.with_environment(
-            self._environments.get(task.name, services.runner.environ)
-        )
-        if runner is not services.runner:
+        begun = self.begun.get(task.name)
+        if begun is not None and begun.environ is not services.runner.environ:
+            # It is verified again, while another item runs.
+            runner = services.runner.with_environment(begun.environ)
             services = replace(services, runner=runner)
         if added:
             services = replace(services, settings=services.settings._replace(execute=True))
@@ -177,7 +182,7 @@ class SpecRun:
             if self._start_error is not None:
                 raise self._start_error
             run.first_attempt()
-        except (RecoveryError, TemplatesError) as error:
+        except RecoveryError as error:
             run.stopped(error)
         except KeyboardInterrupt:
             run.close()
@@ -207,12 +212,12 @@ class SpecRun:
             result = run.finish()
             if run.log.followups and result.passed:
                 result = self._perform_followups(run, result)
-        except (RecoveryError, TemplatesError) as error:
+        except RecoveryError as error:
             result = run.stopped(error)
         try:
             # Also after an error: an executor may have been at work before it.
             return self._heal_regressions(run, result)
-        except (RecoveryError, TemplatesError) as error:
+        except RecoveryError as error:
             return run.stopped(error)
 
     def _remember_for_rollback(self, task: Task) -> None:
@@ -232,8 +237,8 @@ class SpecRun:
         """Recover what the work on a task broke, or the task if work on a sibling broke it."""
         if not self._may_break_others:
             return result
-        begun = self._work_before[run.task.name]
-        return self.services.regressions.heal_after(self, run.task, result, begun)
+        begun = self.begun[run.task.name]
+        return self.services.regressions.heal_after(self, run.task, result, begun.work_before)
 
     def heal(self, task: Task, culprit: str, diff: str = "") -> TaskResult | None:
         """Verify a task that has passed, and recover it if it fails; None if it still passes.
@@ -249,7 +254,7 @@ class SpecRun:
         again.log.note(culprit)
         try:
             result = again.finish()
-        except (RecoveryError, TemplatesError) as error:
+        except RecoveryError as error:
             result = again.stopped(error)
         finally:
             again.close()

@@ -194,12 +194,7 @@ class Runner:
         return child
 
     def with_environment(self, environ: Mapping[str, str]) -> Runner:
-        """Return a runner for the same run whose commands get another environment.
-
-        `environ` is what `environ` of this runner was before.
-        """
-        if environ is self.environ:
-            return self
+        """Return a runner for the same run whose commands get another environment."""
         child = self.at(self.root, {})
         child.environ = dict(environ)
         return child

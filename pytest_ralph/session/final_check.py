@@ -132,7 +132,7 @@ class FinalCheck:
         """Return a task, checked off only if it was that before the run."""
         spec_run = self._run.spec_runs.get(spec.path)
         if spec_run is not None and result.name in spec_run.begun:
-            return spec_run.begun[result.name]
+            return spec_run.begun[result.name].task
         task = spec.get(result.name)
         if task is None:
             return None

@@ -6,10 +6,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
-from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.errors import GitError, RecoveryError
 from pytest_ralph.fixing.isolation.merge import FileChange, write_side
 from pytest_ralph.fixing.isolation.patch import keep_patch
-from pytest_ralph.healing.errors import RecoveryError
 from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.session.xdist.outbox import repeat, unpack
 
