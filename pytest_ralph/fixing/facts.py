@@ -87,12 +87,14 @@ class Facts:
 
 def collect_facts(root: Path) -> Facts:
     """Look at the upper levels of a project."""
-    sources = sorted(filter(_is_source, files_below(root)), key=_importance)
+    sources = [path for path in files_below(root) if _is_source(path)]
+    sources.sort(key=_importance)
+    configuration = [name for name in CONFIGURATION if (root / name).is_file()]
     test_directories = [name for name in TEST_DIRECTORIES if (root / name).is_dir()]
     return Facts(
         main_files=tuple(sources[:MAX_FILES]),
-        configuration=tuple(name for name in CONFIGURATION if (root / name).is_file()),
-        test_directory=test_directories[0] if test_directories else "",
+        configuration=tuple(configuration),
+        test_directory="".join(test_directories[:1]),
     )
 
 
@@ -100,12 +102,14 @@ def _is_source(path: str) -> bool:
     *directories, name = path.split("/")
     if len(directories) > MAX_DEPTH or not name.endswith(SOURCE_SUFFIXES):
         return False
-    if any(directory in NOT_SOURCES or directory[0] == "." for directory in directories):
-        return False
+    for directory in directories:
+        if directory in NOT_SOURCES or directory.startswith("."):
+            return False
     return not is_test(path) and not is_check_configuration(path)
 
 
 def _importance(path: str) -> tuple[bool, int, str]:
     """Return the sort key that puts entry points first, then files close to the root."""
-    stem = path.rpartition("/")[2].split(".")[0]
-    return stem not in ENTRY_STEMS, path.count("/"), path
+    *directories, name = path.split("/")
+    stem = name.partition(".")[0]
+    return stem not in ENTRY_STEMS, len(directories), path

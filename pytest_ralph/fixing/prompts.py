@@ -132,7 +132,8 @@ class Prompts:
         text = self._render(form, values, limits)
         for part, (_, least) in PART_LIMITS.items():
             while _size(text) > LIMIT and limits[part] > least:
-                limits[part] = max(least, limits[part] // 2)
+                half = limits[part] // 2
+                limits[part] = max(least, half)
                 text = self._render(form, values, limits)
         return shortened(text, LIMIT)
 
@@ -152,15 +153,17 @@ class _TemplateValues:
         self._masker = masker
         self._original = context.original or context.fix_for or context.task
         self._verified = context.verified or context.failure
+        self._short_values = self._values_of_any_prompt()
+
+        # What is cut, as a whole.
         self._hints = self._lines(context.hints)
         self._learnings = self._lines(context.learnings)
-        self._done = self._lines(_with_files(task) for task in context.done[-MAX_ITEMS:])
-        finished = [one for one in context.tried if not one.unfinished]
-        unfinished = [one for one in context.tried if one.unfinished]
-        self._tried = self._lines(map(self._tried_line, finished))
-        self._unfinished = self._lines(map(self._tried_line, unfinished))
-        self._task = inert.terminal(masker.mask(task_text(context.task)))
-        self._original_text = inert.terminal(masker.mask(task_text(self._original)))
+        last_done = context.done[-MAX_ITEMS:]
+        self._done = self._lines(_with_files(task) for task in last_done)
+        self._tried = self._lines_about(one for one in context.tried if not one.unfinished)
+        self._unfinished = self._lines_about(one for one in context.tried if one.unfinished)
+        self._task = self._text(task_text(context.task))
+        self._original_text = self._text(task_text(self._original))
         self._diffs = masker.mask("".join(one.diff for one in context.tried))
         self._culprit_diff = masker.mask(context.culprit_diff)
         self._evidence = ""
@@ -171,34 +174,12 @@ class _TemplateValues:
 
     def within(self, limits: Mapping[str, int]) -> dict[str, object]:
         """Return the values with each part cut to its limit."""
-        context = self.context
-        failure = context.failure
-        guidance = context.guidance
-        if not guidance and failure is not None:
-            guidance = failure.guidance
-        verified_lines = self._failure(self._verified)
-        failure_lines = verified_lines
-        if failure is not self._verified:
-            failure_lines = self._failure(failure)
-
         return {
-            "task": self._task_name(context.task),
-            "original": self._task_name(self._original),
-            "fix_for": self._task_name(context.fix_for) if context.fix_for else None,
-            "is_generated_fix": is_generated_fix(context.task),
-            "files": [self._line(path) for path in self._files()[:MAX_ITEMS]],
+            **self._short_values,
+            **self._evidence_within(limits["evidence"]),
             "task_text": shortened(self._task, limits["task"]),
             "original_text": shortened(self._original_text, limits["task"]),
-            "verify": self._masker.mask(self._original.verify.text.strip()),
-            "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
-            "documents": self._lines(context.documents),
             "done": _last_lines(self._done, limits["done"]),
-            "failure": failure_lines,
-            "verified": verified_lines,
-            "is_executor_failure": failure is not None and failure != self._verified,
-            "guidance": self._line(guidance, GUIDANCE_LIMIT),
-            "reason": self._line(context.reason),
-            "culprit": self._line(context.culprit),
             "culprit_changes": _quoted_diff(self._culprit_diff, limits["changes"]),
             "tried": _last_lines(self._tried, limits["tried"]),
             "unfinished": _last_lines(self._unfinished, limits["tried"]),
@@ -206,11 +187,35 @@ class _TemplateValues:
             "learnings": _last_lines(self._learnings, limits["learnings"]),
             "hints": _last_lines(self._hints, limits["hints"]),
             "facts": self._facts(limits["facts"]),
+        }
+
+    def _values_of_any_prompt(self) -> dict[str, object]:
+        """Return the values that are short, so that no limit applies to them."""
+        context = self.context
+        failure = context.failure
+        guidance = context.guidance
+        if not guidance and failure is not None:
+            guidance = failure.guidance
+        verified = self._failure(self._verified)
+        return {
+            "task": self._task_name(context.task),
+            "original": self._task_name(self._original),
+            "fix_for": self._task_name(context.fix_for) if context.fix_for else None,
+            "is_generated_fix": is_generated_fix(context.task),
+            "files": [self._line(path) for path in self._files()[:MAX_ITEMS]],
+            "verify": self._masker.mask(self._original.verify.text.strip()),
+            "spec": {"name": self._line(context.spec_name), "path": self._line(context.spec_path)},
+            "documents": self._lines(context.documents),
+            "failure": verified if failure is self._verified else self._failure(failure),
+            "verified": verified,
+            "is_executor_failure": failure is not None and failure != self._verified,
+            "guidance": self._line(guidance, GUIDANCE_LIMIT),
+            "reason": self._line(context.reason),
+            "culprit": self._line(context.culprit),
             "attempt": context.attempt,
             "attempts": context.attempts,
             "tasks_completed": context.tasks_completed,
             "tasks_total": context.tasks_total,
-            **self._evidence_within(limits["evidence"]),
         }
 
     def _evidence_within(self, limit: int) -> dict[str, object]:
@@ -223,22 +228,25 @@ class _TemplateValues:
 
     def _files(self) -> list[str]:
         """Return the files of the original, and those that an executor named as the cause."""
-        directory = self.context.spec_path.rpartition("/")[0]
-        named = [path for path in self.context.task.files if not is_test(path)]
-        files = dict.fromkeys((*self._original.files, *named))
-        return [path for path in files if path != directory]
+        spec_directory = self.context.spec_path.rpartition("/")[0]
+        files = list(self._original.files)
+        files += [path for path in self.context.task.files if not is_test(path)]
+        return [path for path in dict.fromkeys(files) if path != spec_directory]
 
     def _task_name(self, task: Task) -> dict[str, str]:
         return {"id": self._line(task.id), "title": self._line(task.title)}
 
-    def _tried_line(self, attempt: Tried) -> str:
-        result = attempt.result
-        if self._verified is not None and result == self._verified.error:
-            result = "the error stayed the same"
-        task = attempt.task_id
-        if attempt.origin:
-            task += f" ({attempt.origin})"
-        return f"{task}: {attempt.approach} → {result}"
+    def _lines_about(self, attempts: Iterable[Tried]) -> list[str]:
+        lines = []
+        for attempt in attempts:
+            task = attempt.task_id
+            if attempt.origin:
+                task += f" ({attempt.origin})"
+            result = attempt.result
+            if self._verified is not None and result == self._verified.error:
+                result = "the error stayed the same"
+            lines.append(f"{task}: {attempt.approach} → {result}")
+        return self._lines(lines)
 
     def _failure(self, failure: Failure | None) -> dict[str, object] | None:
         if failure is None:
@@ -263,6 +271,9 @@ class _TemplateValues:
             "test_directory": self._line(facts.test_directory, limit_of_each),
         }
 
+    def _text(self, text: str) -> str:
+        return inert.terminal(self._masker.mask(text))
+
     def _lines(self, texts: Iterable[str]) -> list[str]:
         lines = (self._line(text) for text in texts)
         return [line for line in lines if line]
@@ -284,10 +295,12 @@ def task_text(task: Task) -> str:
         # Verify may come from the front matter or the settings instead of a field.
         fields.setdefault("Verify", task.verify.text)
     items = []
-    for name, text in fields.items():
-        if text.strip():
-            separator = "\n" if "\n" in text.strip() else " "
-            items.append(f"- **{name}**:{separator}{text.strip()}".replace("\n", "\n  "))
+    for name, written in fields.items():
+        text = written.strip()
+        if text:
+            separator = "\n" if "\n" in text else " "
+            item = f"- **{name}**:{separator}{text}"
+            items.append(item.replace("\n", "\n  "))
     return "\n".join(items) or f"- {task.title}"
 
 
@@ -305,15 +318,14 @@ def _with_files(task: Task) -> str:
 
 def excerpt(text: str, error: str, limit: int) -> str:
     """Return at most `limit` bytes of an output, half of them around its error."""
-    at = text.find(error) if error.strip() else -1
-    if at < 0 or _size(text) <= limit:
+    if _size(text) <= limit or not error.strip() or error not in text:
         return shortened(text, limit)
-    before = text[:at]
-    after = text[at + len(error) :]
-    quarter = limit // 4
-    start = shortened(before, quarter + quarter // 2)
-    end = shortened(after, quarter + quarter // 2)
-    return start + shortened(error, quarter) + end
+    before, _, after = text.partition(error)
+    for_error = limit // 4
+    for_each_side = for_error + for_error // 2
+    start = shortened(before, for_each_side)
+    end = shortened(after, for_each_side)
+    return start + shortened(error, for_error) + end
 
 
 def shortened_diff(diff: str, limit: int) -> str:
@@ -329,14 +341,15 @@ def shortened_diff(diff: str, limit: int) -> str:
             break
         kept.add(file)
 
-    lines = []
+    shown = ""
     for file in files:
         if file in kept:
-            lines.append(file)
+            shown += file
         else:
             first_line = file.partition("\n")[0]
-            lines.append(f"{first_line}\n… {file.count(chr(10)):,} lines left out …\n")
-    return shortened("".join(lines), limit)
+            lines = file.count("\n")
+            shown += f"{first_line}\n… {lines:,} lines left out …\n"
+    return shortened(shown, limit)
 
 
 def _quoted_diff(diff: str, limit: int) -> str:
@@ -358,8 +371,10 @@ def shortened(text: str, limit: int) -> str:
     kept = limit - len(note.encode()) - 8
     if kept <= 0:
         return ""
-    head = data[: kept // 3].decode("utf-8", "ignore")
-    tail = data[len(data) - (kept - kept // 3) :].decode("utf-8", "ignore")
+    at_the_beginning = kept // 3
+    at_the_end = kept - at_the_beginning
+    head = data[:at_the_beginning].decode("utf-8", "ignore")
+    tail = data[-at_the_end:].decode("utf-8", "ignore")
 
     # Cut between lines, unless a line is so long that little would remain.
     end_of_line = head.rfind("\n", -LINE_LIMIT)
