@@ -195,7 +195,7 @@ class AttemptLog:
         )
         self._store(made.answering(failure))
 
-    def found_circular(self) -> Failure:
+    def found_circular(self) -> None:
         """What keeps coming back is of another type than when it came first: a person is needed."""
         from pytest_ralph.failure.failure import CIRCULAR_FIX
 
@@ -203,7 +203,6 @@ class AttemptLog:
         self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
         last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
         self._attempts[last] = self._attempts[last]._replace(type=CIRCULAR_FIX, retryable=False)
-        return self.failures[-1]
 
     def fix_planned(self, fix: Task, for_id: str, executor: str) -> None:
         title = without_escapes(fix.title)

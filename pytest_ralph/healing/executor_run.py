@@ -201,7 +201,7 @@ class ExecutorRuns:
             session_id = self._session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):
-            kept_as = f"{self.spec_files.spec.name}-e2e"
+            kept_as = f"{self.spec_files.name}-e2e"
         return Job(
             task_id=task.id,
             prompt=prompt,

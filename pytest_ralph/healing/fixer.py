@@ -346,7 +346,7 @@ class Fixer:
         """Remove what isolated executor runs left."""
         kept = self._executor_runs.close()
         if kept:
-            spec_name = self.spec_files.spec.name
+            spec_name = self.spec_files.name
             line = f"changes for {self.task.id} that were not merged are kept as {kept}"
             self.services.note(f"{spec_name}: {line}")
 
@@ -503,14 +503,19 @@ class Fixer:
 
     def _with_previous_fix(self, target: Task, failure: Failure) -> Failure:
         """The failure with the fix of `target` that did not help, unless it names one itself."""
-        fixes = self.spec_files.unsuccessful_fixes(target)
-        if not fixes and target is not self.task:
-            # The fix to be fixed has been tried itself.
-            fixes = (target.id,)
-        if not fixes or failure.attempted_fix not in ("", NO_FIX):
+        if failure.attempted_fix not in ("", NO_FIX):
             return failure
-        previous = f"fix {fixes[-1]} did not help"
-        approaches = [tried.approach for tried in self.log.tried if tried.task_id == fixes[-1]]
+        fixes = self.spec_files.unsuccessful_fixes(target)
+        if fixes:
+            last_fix = fixes[-1]
+        elif target is not self.task:
+            # The fix to be fixed has been tried itself.
+            last_fix = target.id
+        else:
+            return failure
+
+        previous = f"fix {last_fix} did not help"
+        approaches = [tried.approach for tried in self.log.tried if tried.task_id == last_fix]
         if approaches and approaches[-1] != NOT_SAID:
             previous += f": {approaches[-1]}"
         return replace(failure, attempted_fix=previous)
@@ -527,9 +532,10 @@ class Fixer:
 
     def _blamed_files(self, target: Task, failure: Failure) -> list[str]:
         """Files that the executor of `target` names as the cause, beyond those of the task."""
+        root = self.services.root
         files = self._with_relative_paths(failure).files
-        named = [name for name in files if name not in target.files]
-        return [name for name in named if (self.services.root / name).is_file()]
+        blamed = [name for name in files if name not in target.files]
+        return [name for name in blamed if (root / name).is_file()]
 
     # Repairs
 
@@ -550,8 +556,8 @@ class Fixer:
 
     def _repair(self, failed: FailedAttempt, repair: Repair) -> FailedAttempt | None:
         """Apply a repair. One that changed nothing is no attempt: the failure is returned."""
-        target = failed.task
-        chance = predict(self.services, target, failed.failure, f"repair:{repair.name}")
+        failure = failed.failure
+        chance = predict(self.services, failed.task, failure, f"repair:{repair.name}")
         self.take_observed()
         tree = self.services.tree
         with self.services.turn:
@@ -560,12 +566,14 @@ class Fixer:
         if result.changes:
             tree.record(self.spec_files.record_name(self.task), result.changes)
             diff = shortened_diff(diff_of(result.changes), DIFF_LIMIT)
-        fix = self._fix_task(target, failed.failure, edit=False) if result.made else None
-        self.log.repaired(fix, failed.failure, repair, result, prediction=chance, diff=diff)
+        fix = None
+        if result.made:
+            fix = self._fix_task(failed.task, failure, edit=False)
+        self.log.repaired(fix, failure, repair, result, prediction=chance, diff=diff)
         if fix is None:
             return failed
         self.spec_files.executed(fix)
-        self._repaired = AppliedRepair(fix.id, repair, failed.failure.command, result.changes)
+        self._repaired = AppliedRepair(fix.id, repair, failure.command, result.changes)
         return None
 
     def undo_harmful_repair(self, failed: FailedAttempt) -> None:
@@ -600,7 +608,8 @@ class Fixer:
         return None
 
     def _insert_parts(self, timeout: float) -> list[Task]:
-        blocks = make_split_tasks(self.task, self.spec_files.next_id(self.task), timeout=timeout)
+        first_id = self.spec_files.next_id(self.task)
+        blocks = make_split_tasks(self.task, first_id, timeout=timeout)
         parts = self.spec_files.insert_parts(self.task, blocks)
         ids = ", ".join(part.id for part in parts)
         self.log.note(f"{self.task.id} is split into {ids}")

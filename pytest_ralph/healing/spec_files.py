@@ -80,6 +80,11 @@ class SpecFiles:
         return self._document.spec
 
     @property
+    def name(self) -> str:
+        """The name of the spec."""
+        return self.spec.name
+
+    @property
     def own_files(self) -> tuple[Path, ...]:
         """The files that only we write; rollbacks and commits treat them separately."""
         return self.spec.path, self.state.path, self._log.path

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 NO_VERIFY = "no Verify field"
+FAILED_BEFORE = "failed before this worker took over"
 
 
 class BegunTask(NamedTuple):
@@ -171,10 +172,10 @@ class SpecRun:
 
     def _first_attempt(self, run: TaskRun) -> None:
         try:
-            skip = self.skip(run.task)
+            skip = self.skip(run)
             if skip is not None:
                 outcome, reason = skip
-                if self._is_executed_unverified(run, outcome, reason):
+                if _is_executed_unverified(run, outcome, reason):
                     run.execute_unverified(reason)
                 else:
                     run.result = run.log.ended(outcome, reason)
@@ -201,7 +202,7 @@ class SpecRun:
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
         if is_e2e_cleanup(run.task):
-            self.services.runner.release(f"{self.spec_files.spec.name}-e2e")
+            self.services.runner.release(f"{self.spec_files.name}-e2e")
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
         return result
@@ -286,10 +287,11 @@ class SpecRun:
 
     # Which tasks run
 
-    def skip(self, task: Task) -> tuple[str, str] | None:
+    def skip(self, run: TaskRun) -> tuple[str, str] | None:
         """Outcome and reason of a task that is not run; None if it is."""
+        task = run.task
         # An executor may have ticked a later task; only a fix is ticked with another task.
-        is_complete = self._is_checked(task) if task.fix_for else task.checked
+        is_complete = run.is_checked() if task.fix_for else task.checked
         if self.services.settings.pending and is_complete:
             return "skipped", "already complete"
         if task.checked and task.has_marker("RED"):
@@ -305,32 +307,21 @@ class SpecRun:
             return "blocked", f"blocked by {blocker}"
         return unverifiable(task, self.services.settings)
 
-    def _is_executed_unverified(self, run: TaskRun, outcome: str, reason: str) -> bool:
-        """Whether --ralph-execute has a task carried out that no command can verify."""
-        if not run.services.settings.execute or self._is_checked(run.task):
-            return False
-        return outcome == "manual" or reason == NO_VERIFY
-
-    def _is_checked(self, task: Task) -> bool:
-        """Whether it is checked off by now: a fix is checked off together with its original."""
-        if task.checked:
-            return True
-        return self.recovery and self.spec_files.is_checked(task)
-
     # Taking over from a worker that died
 
     def _take_over(self, takeover_log: TakeoverLog) -> None:
         """Block what depends on tasks that failed, or were cut off, in another worker."""
-        bad = [name for name, result in takeover_log.results.items() if result.bad]
+        spec = self.spec_files.spec
+        failed = self.spec_files.failed
         for name, result in takeover_log.results.items():
-            task = self.spec_files.spec.get(name)
-            if result.passed and task is not None:
+            task = spec.get(name)
+            if result.bad:
+                failed[name] = FAILED_BEFORE
+            elif result.passed and task is not None:
                 self.services.regressions.add_pass(self, task, result)
         for name in takeover_log.unfinished:
-            if not self._passed_before_crash(self.spec_files.spec.get(name)):
-                bad.append(name)  # noqa: PERF401 - reads files
-        reason = "failed before this worker took over"
-        self.spec_files.failed.update(dict.fromkeys(bad, reason))
+            if not self._passed_before_crash(spec.get(name)):
+                failed[name] = FAILED_BEFORE
 
     def _cut_off(self, run: TaskRun, worker: str) -> TaskResult:
         if self._passed_before_crash(run.task):
@@ -345,6 +336,13 @@ class SpecRun:
             return self.spec_files.is_checked(task)
         except RecoveryError:
             return False
+
+
+def _is_executed_unverified(run: TaskRun, outcome: str, reason: str) -> bool:
+    """Whether --ralph-execute has a task carried out that no command can verify."""
+    if not run.services.settings.execute or run.is_checked():
+        return False
+    return outcome == "manual" or reason == NO_VERIFY
 
 
 def unverifiable(task: Task, settings: Settings) -> tuple[str, str] | None:

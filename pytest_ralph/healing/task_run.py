@@ -83,7 +83,7 @@ class TaskRun:
         self.perform_added = perform_added
         self.log = AttemptLog(
             task,
-            spec=spec_files.spec.name,
+            spec=spec_files.name,
             spec_path=spec_path,
             run=services.run_id,
             record=services.record,
@@ -112,7 +112,7 @@ class TaskRun:
         if self._fixer is None:
             from pytest_ralph.healing.fixer import Fixer
 
-            earlier = self.services.advisor.since_pass(self.spec_files.spec.name, self.task.id)
+            earlier = self.services.advisor.since_pass(self.spec_files.name, self.task.id)
             self.log.add_earlier(earlier, self.spec_files.unsuccessful_fixes(self.task))
             self._fixer = Fixer(self)
         return self._fixer
@@ -153,7 +153,7 @@ class TaskRun:
 
     def _can_be_executed(self) -> bool:
         """Whether the task is open, and its Verify can tell whether it has been carried out."""
-        if self._is_checked() or self.task.verify.invalid:
+        if self.is_checked() or self.task.verify.invalid:
             return False
         runner = self.services.runner
         return not any(runner.syntax_error(check.command) for check in self.task.verify.checks)
@@ -349,7 +349,7 @@ class TaskRun:
         from pytest_ralph.healing.decide import FailedAttempt
         from pytest_ralph.healing.verification import read_failure
 
-        failure = read_failure(verified, self.task, self.spec_files.spec.name, self.services)
+        failure = read_failure(verified, self.task, self.spec_files.name, self.services)
         if self.recovery and not tree:
             tree = self.checkpoints.tree()
         self.log.verified(verified, failure, timeout=self.timeout, tree=tree)
@@ -461,11 +461,14 @@ class TaskRun:
 
     def _resume(self) -> None:
         """Take over what an earlier run had tried, if it was cut off in the middle of this task."""
-        if self.recovery and self.spec_files.was_cut_off(self.task):
-            tried = self.services.advisor.left_off(self.spec_files.spec.name, self.task.id)
-            self.log.resume(tried, self.spec_files.fixes_of(self.task))
+        if not self.recovery or not self.spec_files.was_cut_off(self.task):
+            return
+        tried = self.services.advisor.left_off(self.spec_files.name, self.task.id)
+        carried_out = self.spec_files.fixes_of(self.task)
+        self.log.resume(tried, carried_out)
 
-    def _is_checked(self) -> bool:
+    def is_checked(self) -> bool:
+        """Whether it is checked off by now: a fix is checked off together with its original."""
         if self.task.checked:
             return True
         return self.recovery and self.spec_files.is_checked(self.task)
@@ -491,9 +494,9 @@ class TaskRun:
         except (GitError, OSError) as error:
             commit = ""
             # About the run, not the task: with `-q`, a task that passed has no lines.
-            spec_name = self.spec_files.spec.name
-            self.services.note(f"{spec_name}: no commit for {self.task.id}: {error}")
-        return self.log.ended(outcome, reason)._replace(commit=commit, absent=self._absent)
+            self.services.note(f"{self.spec_files.name}: no commit for {self.task.id}: {error}")
+        result = self.log.ended(outcome, reason)
+        return result._replace(commit=commit, absent=self._absent)
 
     def _flaky(self) -> TaskResult:
         self.spec_files.passed(self.task, self.services.max_attempts)
@@ -502,23 +505,23 @@ class TaskRun:
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task, self.services.max_attempts)
         self.services.notify("recovered", task=self.task, fixes=fixes)
-        reason = "passed when tried again"
-        if fixes:
-            reason = f"recovered by {self.log.last_fix or ', '.join(fixes)}"
-        return self._passed("recovered", reason)
+        if not fixes:
+            return self._passed("recovered", "passed when tried again")
+        # Without one in this run, it was a fix of an earlier run.
+        fix = self.log.last_fix or ", ".join(fixes)
+        return self._passed("recovered", f"recovered by {fix}")
 
     def _escalate(self, decision: Decision) -> TaskResult:
-        failure = self.log.last
-        assert failure is not None
+        reason = decision.reason
         if decision.final == "skipped":
-            return self.log.ended("skipped", decision.reason)
+            return self.log.ended("skipped", reason)
         if decision.final == "circular":
-            failure = self.log.found_circular()
+            self.log.found_circular()
         self.log.note(*decision.lines)
         final = "" if decision.final == "no executor" else decision.final
         self.spec_files.gave_up(self.task, final)
-        self.services.notify("escalated", task=self.task, failure=failure, reason=decision.reason)
-        return self.log.ended(self._failed_outcome, decision.reason, final)
+        self.services.notify("escalated", task=self.task, failure=self.log.last, reason=reason)
+        return self.log.ended(self._failed_outcome, reason, final)
 
     def _report_failure(self) -> TaskResult:
         """Without recovery the failure is only reported; nothing is written."""

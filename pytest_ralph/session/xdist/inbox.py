@@ -146,7 +146,7 @@ class Inbox:
             if applied is None:
                 return [conflict.path for conflict in conflicts], ""
             if spec_run.holds(task):
-                owner = f"{spec_run.spec_files.spec.name}::{task.name}"
+                owner = spec_run.spec_files.record_name(task)
                 services.tree.record(owner, applied.changes)
                 services.tree.protected.setdefault(owner, set()).update(protected)
                 applied.confirm()
@@ -160,7 +160,7 @@ class Inbox:
     def _keep_patch(self, files: Sequence[FileChange], spec_run: SpecRun, task: Task) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""
         self._differs = self._differs or bool(files)
-        words = (self._run.id, spec_run.spec_files.spec.name, task.name)
+        words = (self._run.id, spec_run.spec_files.name, task.name)
         return keep_patch(self._run.root, self._run.directory, files, *words)
 
 

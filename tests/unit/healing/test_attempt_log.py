@@ -363,7 +363,9 @@ def test_a_repair_that_failed_is_no_fix(kept: Kept) -> None:
 def test_what_goes_round_in_circles_is_of_that_type_from_then_on(kept: Kept) -> None:
     fail(kept)
     carry_out(kept)
-    found = kept.attempt_log.found_circular()
+    kept.attempt_log.found_circular()
+    found = kept.attempt_log.last
+    assert found is not None
     assert (found.type, found.retryable, found.error) == (CIRCULAR_FIX, False, NO.error)
     assert kept.attempt_log.last == found
     attempts = kept.attempt_log.ended("failed").attempts
