@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pytest_ralph.failure.failure import (
     BROKEN_BUILD,
+    CIRCULAR_FIX,
     CONTEXT_EXHAUSTED,
     UNKNOWN,
     VERIFICATION_FAILED,
@@ -138,6 +139,11 @@ class TaskHistory:
     action: str = ""
     reason: str = ""
 
+    @property
+    def can_use_agent(self) -> bool:
+        """Whether there is an agent, and it may still be run."""
+        return self.has_agent and self.spent is None
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -152,12 +158,16 @@ class Decision:
     edit: bool = False
 
 
+# When a rule applies, and what it decides then.
 Rule = tuple["Callable[[Failure, TaskHistory], bool]", "Callable[[Failure, TaskHistory], Decision]"]
 
 
 def decide(failure: Failure, past: TaskHistory) -> Decision:
     """The first rule of the table that applies."""
-    return next(answer(failure, past) for applies, answer in RULES if applies(failure, past))
+    for applies, answer in RULES:
+        if applies(failure, past):
+            return answer(failure, past)
+    raise AssertionError("the last rule always applies")
 
 
 def pause_before_probe(failed: FailedAttempt, decision: Decision) -> float | None:
@@ -191,21 +201,17 @@ def _longer(_: Failure, past: TaskHistory) -> Decision:
     )
 
 
-def _able(past: TaskHistory) -> bool:
-    return past.has_agent and past.spent is None
-
-
 def _can_continue(failure: Failure, past: TaskHistory) -> bool:
-    return (
-        failure.type == CONTEXT_EXHAUSTED and _able(past) and past.continuations < MAX_CONTINUATIONS
-    )
+    if failure.type != CONTEXT_EXHAUSTED or not past.can_use_agent:
+        return False
+    return past.continuations < MAX_CONTINUATIONS
 
 
 def _go_on(_: Failure, past: TaskHistory) -> Decision:
+    number = past.continuations + 1
     return Decision(
         "continue",
-        f"out of context: progress kept, continued in a new run ({past.continuations + 1} of "
-        f"{MAX_CONTINUATIONS})",
+        f"out of context: progress kept, continued in a new run ({number} of {MAX_CONTINUATIONS})",
     )
 
 
@@ -228,8 +234,12 @@ def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
 
 
 def _in_circles(failure: Failure, past: TaskHistory) -> bool:
-    repeated = bool(past.approaches) and is_circular(past.approaches[-1], past.approaches[:-1])
-    return failure.type == "CIRCULAR_FIX" or repeated or _is_stuck(past)
+    if failure.type == CIRCULAR_FIX or _is_stuck(past):
+        return True
+    if not past.approaches:
+        return False
+    *earlier, last = past.approaches
+    return is_circular(last, earlier)
 
 
 def _is_stuck(past: TaskHistory) -> bool:
@@ -246,7 +256,8 @@ def _circular(_: Failure, past: TaskHistory) -> Decision:
 
 
 def _split_helps(failure: Failure, past: TaskHistory) -> bool:
-    return _no_time(failure, past) and past.steps > 1 and _able(past) and not past.split
+    is_splittable = past.steps > 1 and not past.split
+    return _no_time(failure, past) and is_splittable and past.can_use_agent
 
 
 def _no_time(failure: Failure, past: TaskHistory) -> bool:
@@ -255,7 +266,8 @@ def _no_time(failure: Failure, past: TaskHistory) -> bool:
 
 def _hangs(failure: Failure, past: TaskHistory) -> bool:
     """A hang is a bug to fix once, not to wait for."""
-    return _no_time(failure, past) and _able(past) and not past.fixes and not past.split
+    is_new = not past.fixes and not past.split
+    return _no_time(failure, past) and is_new and past.can_use_agent
 
 
 def _needs_person(failure: Failure, past: TaskHistory) -> bool:
@@ -277,7 +289,9 @@ def _installable(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _missing_context(failure: Failure, past: TaskHistory) -> bool:
-    return failure.category == "missing_context" and _able(past) and not past.enriched
+    if failure.category != "missing_context":
+        return False
+    return past.can_use_agent and not past.enriched
 
 
 def _ask_again(failure: Failure, past: TaskHistory) -> bool:
@@ -286,9 +300,11 @@ def _ask_again(failure: Failure, past: TaskHistory) -> bool:
 
 
 def _not_retryable(failure: Failure, _: TaskHistory) -> Decision:
-    known = failure.kind if failure.kind != "unknown" else failure.category or failure.kind
+    what = failure.kind
+    if what == "unknown" and failure.category:
+        what = failure.category
     missing = f" ({failure.missing})" if failure.missing else ""
-    reason = f"{headline(known)}{missing}: trying again cannot help"
+    reason = f"{headline(what)}{missing}: trying again cannot help"
     return Decision("escalate", reason, "not retryable")
 
 
@@ -297,11 +313,10 @@ def is_stuck(fingerprints: Sequence[str], trees: Sequence[str]) -> bool:
 
     An empty fingerprint or tree is unknown (no git) and equals nothing.
     """
-    if len(fingerprints) < 2 or len(trees) < 2:
-        return False
-    if not fingerprints[-1] or not trees[-1]:
-        return False
-    return fingerprints[-1] == fingerprints[-2] and trees[-1] == trees[-2]
+    for values in (fingerprints, trees):
+        if len(values) < 2 or not values[-1] or values[-1] != values[-2]:
+            return False
+    return True
 
 
 def no_executor(fix: Task, executors: Sequence[str]) -> Decision:
@@ -360,12 +375,15 @@ def _came_back(failure: Failure, past: TaskHistory) -> Decision:
 
 ENRICH = "context was missing: trying again with more context"
 RULES: tuple[Rule, ...] = (
+    # What can go on without a limit.
     (_can_double, _longer),
     (_can_continue, _go_on),
     (_ask_again, _answer("enrich", ENRICH)),
+    # Limits and circles.
     (lambda _, p: p.depth >= p.max_depth, _depth_exceeded),
     (lambda _, p: len(p.fixes) >= p.max_fixes, _limit_reached),
     (_in_circles, _circular),
+    # What needs no agent, and what no agent can help with.
     (lambda _, p: p.repair is not None, _answer("repair", "a built-in repair applies: {p.repair}")),
     (lambda _, p: bool(p.outage), lambda _, p: executors_unavailable(p.outage)),
     (_needs_person, _answer("escalate", "the executor says: {f.error}", "not retryable")),
@@ -388,6 +406,7 @@ RULES: tuple[Rule, ...] = (
     (_missing_context, _answer("enrich", ENRICH)),
     (_installable, _answer("fix", "{what}: one fix task for the agent")),
     (lambda f, _: not f.retryable, _not_retryable),
+    # The action of the failure's type.
     (
         lambda f, p: f.type == BROKEN_BUILD and p.rollback,
         _answer("rollback", "the build is broken: back to the last good commit, then a fix"),

@@ -375,12 +375,15 @@ class ExecutorRuns:
 
 def live_row(task: Task, history: TaskHistory, executor: str, chance: float | None) -> str:
     """`1.3.1 fix 1 of 3 by claude, chance 71%`."""
-    action: str = history.action
+    action = history.action
     if task.fix_for and history.task_id != task.id:
         # The history is that of the task to be fixed, before this fix.
-        action = f"fix {len(history.fixes) + 1} of {history.max_fixes}"
+        number = len(history.fixes) + 1
+        action = f"fix {number} of {history.max_fixes}"
     row = f"{task.id} {action} by {display_name(executor)}"
-    return row if chance is None else f"{row}, chance {chance:.0%}"
+    if chance is not None:
+        row += f", chance {chance:.0%}"
+    return row
 
 
 def predict(services: Services, task: Task, failure: Failure | None, executor: str) -> float | None:
@@ -403,8 +406,8 @@ def approach_of(outcome: Outcome) -> str:
     failure = outcome.failure
     if failure is not None and failure.attempted_fix not in ("", NO_FIX):
         return failure.attempted_fix
-    approaches = _APPROACH.findall(outcome.output)
-    return str(approaches[-1]).strip() if approaches else ""
+    approaches: list[str] = _APPROACH.findall(outcome.output)
+    return approaches[-1].strip() if approaches else ""
 
 
 def form_of(failure: Failure | None, history: TaskHistory) -> Form:
