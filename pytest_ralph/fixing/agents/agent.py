@@ -11,7 +11,7 @@ from pytest_ralph.fixing.agents.events import Event, is_banner, read_events
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
 from pytest_ralph.fixing.agents.outcome import FinishedRun, not_started, read_outcome
-from pytest_ralph.fixing.agents.stream_json import read_stream_json
+from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.kinds import Kinds
     from pytest_ralph.fixing.agents.base import Job, Outcome
+    from pytest_ralph.fixing.agents.events import EventReader
     from pytest_ralph.running.runner import CommandResult, Runner
 
 
@@ -54,13 +55,16 @@ class Agent:
     """A program that takes its task as a prompt in natural language.
 
     A preset subclasses it and says how to call the program (`arguments`, `environment`) and, unless
-    it prints the events of Claude Code, how to read one event of its output (`read_event`) or one
-    line that is not an event (`read_line`).
+    it prints the events of Claude Code, how to read the events of its output (`readers`, by the
+    type of the event, and `session_key`) or a line that is not an event (`read_line`).
     """
 
     name: ClassVar[str]
     install: ClassVar[str]
     model_flag: ClassVar[str] = "--model"
+    readers: ClassVar[Mapping[str, EventReader]] = STREAM_JSON
+    # Where an event names its session.
+    session_key: ClassVar[str] = "session_id"
     # True if we choose the name of a session, so that the program need not report it.
     names_session: ClassVar[bool] = False
 
@@ -78,7 +82,11 @@ class Agent:
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         """Add one event of the program's output to `transcript`."""
-        read_stream_json(event, transcript)
+        if event.get(self.session_key):
+            transcript.session_id = event[self.session_key]
+        read = self.readers.get(str(event.get("type")))
+        if read is not None:
+            read(event, transcript)
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Add a line that is not an event: programs print some before or beside their events."""

@@ -73,14 +73,16 @@ class Aider(Agent):
         words += ["--chat-history-file", f"{launch.session}.history"]
         if launch.resume:
             words.append("--restore-chat-history")
-        tests = [path for path in launch.job.files if is_test(path) and Path(path).exists()]
-        # Tests say what is wanted, unless the task is to write tests.
-        read_only = tests if len(tests) < len(launch.job.files) else []
-        if launch.job.files:
+        files = launch.job.files
+        if files:
             words += self.options.default("--map-tokens", "0")
         words += self.project_arguments
-        for path in launch.job.files:
-            words += ["--read" if path in read_only else "--file", path]
+        tests = [path for path in files if is_test(path) and Path(path).exists()]
+        # Tests say what is wanted, unless the task is to write tests.
+        may_edit_tests = len(tests) == len(files)
+        for path in files:
+            is_read_only = path in tests and not may_edit_tests
+            words += ["--read" if is_read_only else "--file", path]
         if launch.job.spec_path:
             words += ["--read", str(Path(launch.job.spec_path, TASKS_NAME))]
         return words
@@ -108,8 +110,12 @@ class Aider(Agent):
             transcript.has_events = True
             if tokens["received"] != "0":
                 transcript.clear_error()
+            usage = {
+                "input_tokens": _number(tokens["sent"]),
+                "output_tokens": _number(tokens["received"]),
+            }
             cost = float(tokens["cost"]) if tokens["cost"] else None
-            transcript.add_usage(_number(tokens["sent"]), _number(tokens["received"]), cost)
+            transcript.add_usage(usage, cost)
             return
 
         if GAVE_UP.search(line):

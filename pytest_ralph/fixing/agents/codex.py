@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
 
@@ -23,40 +23,30 @@ SANDBOX_OPTIONS = (
 )
 
 
-class Codex(Agent):
-    """Codex edits files and runs commands in its own sandbox, which is limited to the project."""
-
-    name = "codex"
-    install = "npm install -g @openai/codex"
-
-    def arguments(self, launch: Launch) -> Sequence[str]:
-        words = ["exec", "--json", "--skip-git-repo-check"]
-        words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
-        words += self.project_arguments
-        if launch.resume:
-            words += ["resume", launch.resume]
-        return [*words, "-"]
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        kind = event.get("type")
-        if kind == "thread.started":
-            transcript.session_id = event["thread_id"]
-        elif kind == "item.completed":
-            _read_item(event["item"], transcript)
-        elif kind in ("error", "turn.failed"):
-            transcript.set_error(event.get("error") or event.get("message"))
-        elif kind == "item.started":
-            _start_item(event["item"], transcript)
-        elif kind == "turn.completed":
-            # The error was a lost connection, and a later attempt to connect succeeded.
-            transcript.clear_error()
-            usage = event.get("usage") or {}
-            transcript.add_usage(usage.get("input_tokens"), usage.get("output_tokens"))
-
-
-def _start_item(item: Event, transcript: Transcript) -> None:
+def _start_item(event: Event, transcript: Transcript) -> None:
+    item = event["item"]
     if _kind(item) == "command_execution":
         transcript.start_tool(item.get("id"), "shell", {"command": _command(item)})
+
+
+def _read_item(event: Event, transcript: Transcript) -> None:
+    item = event["item"]
+    kind = _kind(item)
+    if kind in ("agent_message", "assistant_message"):
+        transcript.set_text(item.get("text", ""))
+    elif kind == "command_execution":
+        if not transcript.is_running(item.get("id")):
+            _start_item(event, transcript)
+        if item.get("status") == "declined":
+            transcript.deny_tool(item.get("id"))
+        transcript.end_tool(item.get("id"), succeeded=item.get("exit_code") == 0)
+    elif kind == "file_change":
+        succeeded = item.get("status") != "failed"
+        for change in item.get("changes") or ():
+            transcript.add_tool("edit", change.get("path", ""), succeeded=succeeded)
+    elif kind == "mcp_tool_call":
+        tool = str(item.get("tool") or kind)
+        transcript.add_tool(tool, succeeded=item.get("status") == "completed")
 
 
 def _kind(item: Event) -> object:
@@ -73,20 +63,34 @@ def _command(item: Event) -> str:
     return words[2] if len(words) == 3 and words[1] == "-lc" else command
 
 
-def _read_item(item: Event, transcript: Transcript) -> None:
-    kind = _kind(item)
-    if kind in ("agent_message", "assistant_message"):
-        transcript.set_text(item.get("text", ""))
-    elif kind == "command_execution":
-        if not transcript.is_running(item.get("id")):
-            _start_item(item, transcript)
-        if item.get("status") == "declined":
-            transcript.deny_tool(item.get("id"))
-        transcript.end_tool(item.get("id"), succeeded=item.get("exit_code") == 0)
-    elif kind == "file_change":
-        for change in item.get("changes") or ():
-            path = change.get("path", "")
-            transcript.add_tool("edit", path, succeeded=item.get("status") != "failed")
-    elif kind == "mcp_tool_call":
-        tool = str(item.get("tool") or kind)
-        transcript.add_tool(tool, succeeded=item.get("status") == "completed")
+def _end_turn(event: Event, transcript: Transcript) -> None:
+    # The error was a lost connection, and a later attempt to connect succeeded.
+    transcript.clear_error()
+    transcript.add_usage(event.get("usage"))
+
+
+def _read_error(event: Event, transcript: Transcript) -> None:
+    transcript.set_error(event.get("error") or event.get("message"))
+
+
+class Codex(Agent):
+    """Codex edits files and runs commands in its own sandbox, which is limited to the project."""
+
+    name = "codex"
+    install = "npm install -g @openai/codex"
+    session_key = "thread_id"
+    readers: ClassVar = {
+        "item.started": _start_item,
+        "item.completed": _read_item,
+        "turn.completed": _end_turn,
+        "turn.failed": _read_error,
+        "error": _read_error,
+    }
+
+    def arguments(self, launch: Launch) -> Sequence[str]:
+        words = ["exec", "--json", "--skip-git-repo-check"]
+        words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
+        words += self.project_arguments
+        if launch.resume:
+            words += ["resume", launch.resume]
+        return [*words, "-"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +15,23 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.transcript import Transcript
 
 
+def _read_tool_call(event: Event, transcript: Transcript) -> None:
+    """Read `{"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}`."""
+    ((name, call),) = event["tool_call"].items()
+    call_id = event.get("call_id")
+    if event.get("subtype") == "started":
+        transcript.start_tool(call_id, name.removesuffix("ToolCall"), call.get("args"))
+    elif event.get("subtype") == "completed":
+        result = call.get("result") or {}
+        transcript.end_tool(call_id, succeeded="success" in result)
+
+
 class CursorAgent(Agent):
     """Without `--force` Cursor only proposes edits; without `--trust` it asks for trust."""
 
     name = "cursor-agent"
     install = "see https://cursor.com/cli"
+    readers: ClassVar = {**STREAM_JSON, "tool_call": _read_tool_call}
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["--print", "--output-format", "stream-json"]
@@ -29,17 +42,3 @@ class CursorAgent(Agent):
         # Cursor takes its prompt as an argument. Prompts are bounded far below the length that an
         # argument may have.
         return [*words, *self.project_arguments, launch.job.prompt]
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        if event.get("type") != "tool_call":
-            super().read_event(event, transcript)
-            return
-
-        # {"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}
-        name, call = next(iter(event["tool_call"].items()))
-        call_id = event.get("call_id")
-        if event.get("subtype") == "started":
-            transcript.start_tool(call_id, name.removesuffix("ToolCall"), call.get("args"))
-        elif event.get("subtype") == "completed":
-            result = call.get("result") or {}
-            transcript.end_tool(call_id, succeeded="success" in result)

@@ -7,8 +7,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from pytest_ralph.fixing.agents.transcript import Transcript
+
+    # Adds one event to the transcript.
+    EventReader = Callable[["Event", Transcript], None]
 
 Event = dict[str, Any]
 

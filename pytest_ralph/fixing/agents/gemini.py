@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.launch import allowed_commands
@@ -21,6 +21,44 @@ PERMISSION_OPTIONS = ("-y", "--yolo", "--approval-mode", "--policy", "--allowed-
 POLICY_SUFFIX = ".policy.toml"
 
 
+def _read_message(event: Event, transcript: Transcript) -> None:
+    if event.get("role") != "assistant":
+        return
+    text = event.get("content", "")
+    if event.get("delta"):
+        transcript.append_text(text)
+    else:
+        transcript.set_text(text)
+
+
+def _start_tool(event: Event, transcript: Transcript) -> None:
+    # The text before a tool call is not the answer.
+    transcript.text = ""
+    transcript.start_tool(event.get("tool_id"), event.get("tool_name"), event.get("parameters"))
+
+
+def _end_tool(event: Event, transcript: Transcript) -> None:
+    call_id = event.get("tool_id")
+    error = event.get("error") or {}
+    if error.get("type") == "policy_violation":
+        transcript.deny_tool(call_id)
+    transcript.end_tool(call_id, succeeded=event.get("status") == "success")
+
+
+def _read_error(event: Event, transcript: Transcript) -> None:
+    if event.get("severity") != "warning":
+        transcript.set_error(event.get("message"))
+
+
+def _read_result(event: Event, transcript: Transcript) -> None:
+    transcript.add_usage(event.get("stats"))
+    if event.get("status") == "success":
+        transcript.clear_error()
+    elif event.get("error") or not transcript.error:
+        # An error without words of its own was explained by the event before it.
+        transcript.set_error(event.get("error") or event.get("status"))
+
+
 class Gemini(Agent):
     """Gemini may edit files and run the commands of the Verify field.
 
@@ -29,6 +67,13 @@ class Gemini(Agent):
 
     name = "gemini"
     install = "npm install -g @google/gemini-cli"
+    readers: ClassVar = {
+        "message": _read_message,
+        "tool_use": _start_tool,
+        "tool_result": _end_tool,
+        "error": _read_error,
+        "result": _read_result,
+    }
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["--output-format", "stream-json"]
@@ -36,7 +81,8 @@ class Gemini(Agent):
         if launch.resume:
             words += ["--resume", launch.resume]
         if launch.job.verify and not self.options.sets(*PERMISSION_OPTIONS):
-            words += ["--policy", str(launch.write_file(POLICY_SUFFIX, _policy(launch.job)))]
+            policy = launch.write_file(POLICY_SUFFIX, _policy(launch.job))
+            words += ["--policy", str(policy)]
         return [*words, *self.project_arguments]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
@@ -46,41 +92,6 @@ class Gemini(Agent):
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Ignore the line: Gemini prints warnings between its events."""
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        kind = event.get("type")
-        if event.get("session_id"):
-            transcript.session_id = event["session_id"]
-
-        if kind == "message" and event.get("role") == "assistant":
-            _read_message(event, transcript)
-        elif kind == "tool_use":
-            # The text before a tool call is not the answer.
-            transcript.text = ""
-            arguments = event.get("parameters")
-            transcript.start_tool(event.get("tool_id"), event.get("tool_name"), arguments)
-        elif kind == "tool_result":
-            _read_tool_result(event, transcript)
-        elif kind == "error" and event.get("severity") != "warning":
-            transcript.set_error(event.get("message"))
-        elif kind == "result":
-            _read_result(event, transcript)
-
-
-def _read_message(event: Event, transcript: Transcript) -> None:
-    text = event.get("content", "")
-    if event.get("delta"):
-        transcript.append_text(text)
-    else:
-        transcript.set_text(text)
-
-
-def _read_tool_result(event: Event, transcript: Transcript) -> None:
-    call_id = event.get("tool_id")
-    error = event.get("error") or {}
-    if error.get("type") == "policy_violation":
-        transcript.deny_tool(call_id)
-    transcript.end_tool(call_id, succeeded=event.get("status") == "success")
 
 
 def _policy(job: Job) -> str:
@@ -94,13 +105,3 @@ def _policy(job: Job) -> str:
         rules.append('decision = "allow"')
         rules.append("priority = 500")
     return "\n".join(rules) + "\n"
-
-
-def _read_result(event: Event, transcript: Transcript) -> None:
-    stats = event.get("stats") or {}
-    transcript.add_usage(stats.get("input_tokens"), stats.get("output_tokens"))
-    if event.get("status") == "success":
-        transcript.clear_error()
-    elif event.get("error") or not transcript.error:
-        # An error without words of its own was explained by the event before it.
-        transcript.set_error(event.get("error") or event.get("status"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
 
@@ -19,6 +19,66 @@ if TYPE_CHECKING:
 ERROR_PREFIX = re.compile(r"Ran into this error(?: trying to compact)?: ")
 OTHER_ERROR = re.compile(r"Network error: |The model returned an empty response")
 PAYMENT_REQUIRED = 402
+
+
+def _read_message(event: Event, transcript: Transcript) -> None:
+    message = event["message"]
+    for part in message.get("content") or ():
+        kind = part.get("type")
+        if kind == "text" and message.get("role") == "assistant":
+            _read_text(part.get("text", ""), transcript)
+        elif kind in PARTS:
+            PARTS[kind](part, transcript)
+
+
+def _read_text(text: str, transcript: Transcript) -> None:
+    if ERROR_PREFIX.match(text) or OTHER_ERROR.match(text):
+        _set_error(text, transcript)
+    else:
+        transcript.append_text(text)
+
+
+def _read_notification(part: Event, transcript: Transcript) -> None:
+    message = str(part.get("msg", ""))
+    if part.get("notificationType") == "creditsExhausted":
+        transcript.set_error(message, status=PAYMENT_REQUIRED)
+    else:
+        transcript.add_note(message)
+
+
+def _start_tool(part: Event, transcript: Transcript) -> None:
+    request = part.get("toolCall") or {}
+    call = request.get("value") or {}
+    # The text before a tool call is not the answer.
+    transcript.text = ""
+    transcript.start_tool(part.get("id"), call.get("name"), call.get("arguments"))
+
+
+def _end_tool(part: Event, transcript: Transcript) -> None:
+    result = part.get("toolResult") or {}
+    transcript.end_tool(part.get("id"), succeeded=result.get("status") == "success")
+
+
+def _read_error(event: Event, transcript: Transcript) -> None:
+    """Read an error, which is an event, or a part of a message."""
+    _set_error(str(event.get("error") or event.get("message", "")), transcript)
+
+
+def _set_error(text: str, transcript: Transcript) -> None:
+    first_paragraph = text.partition("\n\n")[0]
+    transcript.set_error(ERROR_PREFIX.sub("", first_paragraph))
+
+
+def _complete(event: Event, transcript: Transcript) -> None:
+    transcript.add_usage(event)
+
+
+PARTS: dict[str, EventReader] = {
+    "error": _read_error,
+    "systemNotification": _read_notification,
+    "toolRequest": _start_tool,
+    "toolResponse": _end_tool,
+}
 
 
 class Goose(Agent):
@@ -30,6 +90,7 @@ class Goose(Agent):
     name = "goose"
     install = "see https://block.github.io/goose/docs/getting-started/installation"
     names_session = True
+    readers: ClassVar = {"message": _read_message, "error": _read_error, "complete": _complete}
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["run", "--instructions", "-", "--output-format", "stream-json"]
@@ -43,52 +104,3 @@ class Goose(Agent):
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Ignore the line: goose prints a banner before its events."""
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        kind = event.get("type")
-        if kind == "error":
-            _read_error(str(event.get("error")), transcript)
-        elif kind == "complete":
-            transcript.add_usage(event.get("input_tokens"), event.get("output_tokens"))
-        elif kind == "message":
-            message = event["message"]
-            for part in message.get("content") or ():
-                _read_part(part, message.get("role"), transcript)
-
-
-def _read_part(part: Event, role: object, transcript: Transcript) -> None:
-    kind = part.get("type")
-    if kind == "text" and role == "assistant":
-        _read_text(part.get("text", ""), transcript)
-    elif kind == "error":
-        _read_error(part.get("message", ""), transcript)
-    elif kind == "systemNotification":
-        _read_notification(part, transcript)
-    elif kind == "toolRequest":
-        call = (part.get("toolCall") or {}).get("value") or {}
-        # The text before a tool call is not the answer.
-        transcript.text = ""
-        transcript.start_tool(part.get("id"), call.get("name"), call.get("arguments"))
-    elif kind == "toolResponse":
-        result = part.get("toolResult") or {}
-        transcript.end_tool(part.get("id"), succeeded=result.get("status") == "success")
-
-
-def _read_notification(part: Event, transcript: Transcript) -> None:
-    message = str(part.get("msg", ""))
-    if part.get("notificationType") == "creditsExhausted":
-        transcript.set_error(message, status=PAYMENT_REQUIRED)
-    else:
-        transcript.add_note(message)
-
-
-def _read_text(text: str, transcript: Transcript) -> None:
-    if ERROR_PREFIX.match(text) or OTHER_ERROR.match(text):
-        _read_error(text, transcript)
-    else:
-        transcript.append_text(text)
-
-
-def _read_error(text: str, transcript: Transcript) -> None:
-    first_paragraph = text.partition("\n\n")[0]
-    transcript.set_error(ERROR_PREFIX.sub("", first_paragraph))

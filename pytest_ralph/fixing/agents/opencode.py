@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.launch import allowed_commands
@@ -21,6 +21,38 @@ if TYPE_CHECKING:
 DENIAL = re.compile(r"rejected permission|specified a rule", re.IGNORECASE)
 
 
+def _read_text(event: Event, transcript: Transcript) -> None:
+    transcript.set_text(event["part"].get("text", ""))
+
+
+def _read_tool_call(event: Event, transcript: Transcript) -> None:
+    part = event["part"]
+    call_id = part.get("callID")
+    state = part.get("state") or {}
+    transcript.start_tool(call_id, part.get("tool"), state.get("input"))
+    error = str(state.get("error", ""))
+    if DENIAL.search(error):
+        transcript.deny_tool(call_id)
+    transcript.end_tool(call_id, succeeded=state.get("status") == "completed")
+
+
+def _read_error(event: Event, transcript: Transcript) -> None:
+    error = event.get("error") or {}
+    data = error.get("data") or {}
+    name = error.get("name", "")
+    message = data.get("message") or error.get("message") or ""
+    transcript.set_error(f"{name}: {message}".strip(": "), status=data.get("statusCode"))
+
+
+def _end_step(event: Event, transcript: Transcript) -> None:
+    part = event["part"]
+    tokens = part.get("tokens") or {}
+    usage = {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
+    transcript.add_usage(usage, part.get("cost"))
+    if part.get("reason") == "stop":
+        transcript.clear_error()
+
+
 class OpenCode(Agent):
     """opencode may edit files and run the commands of the Verify field.
 
@@ -29,6 +61,13 @@ class OpenCode(Agent):
 
     name = "opencode"
     install = "npm install -g opencode-ai"
+    session_key = "sessionID"
+    readers: ClassVar = {
+        "text": _read_text,
+        "tool_use": _read_tool_call,
+        "error": _read_error,
+        "step_finish": _end_step,
+    }
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["run", "--format", "json"]
@@ -43,39 +82,7 @@ class OpenCode(Agent):
     def environment(self, launch: Launch) -> Mapping[str, str]:
         if not launch.job.verify or "OPENCODE_PERMISSION" in os.environ:
             return {}
-        commands = {"*": "deny", **dict.fromkeys(allowed_commands(launch.job), "allow")}
+        commands = {"*": "deny"}
+        for command in allowed_commands(launch.job):
+            commands[command] = "allow"
         return {"OPENCODE_PERMISSION": json.dumps({"edit": "allow", "bash": commands})}
-
-    def read_event(self, event: Event, transcript: Transcript) -> None:
-        kind = event.get("type")
-        part = event.get("part") or {}
-        if event.get("sessionID"):
-            transcript.session_id = event["sessionID"]
-
-        if kind == "text":
-            transcript.set_text(part.get("text", ""))
-        elif kind == "tool_use":
-            _read_tool_call(part, transcript)
-        elif kind == "error":
-            _read_error(event.get("error") or {}, transcript)
-        elif kind == "step_finish":
-            tokens = part.get("tokens") or {}
-            transcript.add_usage(tokens.get("input"), tokens.get("output"), part.get("cost"))
-            if part.get("reason") == "stop":
-                transcript.clear_error()
-
-
-def _read_tool_call(part: Event, transcript: Transcript) -> None:
-    call_id = part.get("callID")
-    state = part.get("state") or {}
-    transcript.start_tool(call_id, part.get("tool"), state.get("input"))
-    if DENIAL.search(str(state.get("error", ""))):
-        transcript.deny_tool(call_id)
-    transcript.end_tool(call_id, succeeded=state.get("status") == "completed")
-
-
-def _read_error(error: Event, transcript: Transcript) -> None:
-    data = error.get("data") or {}
-    message = data.get("message") or error.get("message") or ""
-    text = f"{error.get('name', '')}: {message}".strip(": ")
-    transcript.set_error(text, status=data.get("statusCode"))

@@ -102,15 +102,12 @@ def read_usage(output: Path, transcript: Transcript) -> None:
     for line in lines:
         cost = COST_LINE.fullmatch(line.rstrip()) if isinstance(line, str) else None
         if cost:
-            transcript.add_usage(0, 0, float(cost[1]))
+            transcript.add_usage(None, float(cost[1]))
 
 
 def _read_event(event: Event, transcript: Transcript) -> None:
-    usage = event.get("usage")
-    if not isinstance(usage, dict):
-        usage = {}
     costs = [event[key] for key in COST_KEYS if key in event]
-    cost = costs[0] if costs else None
-    transcript.add_usage(usage.get("input_tokens"), usage.get("output_tokens"), cost)
-    if isinstance(event.get("session_id"), str):
-        transcript.session_id = event["session_id"]
+    transcript.add_usage(event.get("usage"), costs[0] if costs else None)
+    session_id = event.get("session_id")
+    if isinstance(session_id, str):
+        transcript.session_id = session_id

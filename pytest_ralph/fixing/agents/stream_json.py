@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.transcript import Transcript
 
 # Why a run ended early. The subtype of a result is not reliable otherwise: an error may be called
@@ -17,27 +17,6 @@ EARLY_ENDS = {
     "model_context_window_exceeded": "context_exhausted",
 }
 INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-
-
-def read_stream_json(event: Event, transcript: Transcript) -> None:
-    """Add one event to `transcript`."""
-    kind = event.get("type")
-    if event.get("session_id"):
-        transcript.session_id = event["session_id"]
-
-    if kind == "assistant":
-        _read_message(event, transcript)
-    elif kind == "user":
-        _read_tool_results(event, transcript)
-    elif kind == "result":
-        _read_result(event, transcript)
-    elif kind == "system" and event.get("subtype") == "api_retry":
-        retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
-        transcript.set_error(f"{retry}: {event.get('error')}", status=event.get("error_status"))
-    elif kind == "rate_limit_event":
-        _read_rate_limit(event["rate_limit_info"], transcript)
-    elif kind == "error":
-        transcript.set_error(event.get("error") or event.get("message"))
 
 
 def _read_message(event: Event, transcript: Transcript) -> None:
@@ -83,8 +62,8 @@ def _read_result(event: Event, transcript: Transcript) -> None:
 
 def _read_usage(event: Event, transcript: Transcript) -> None:
     usage = event.get("usage") or {}
-    input_tokens = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
-    transcript.add_usage(input_tokens, usage.get("output_tokens"), event.get("total_cost_usd"))
+    total = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
+    transcript.add_usage({**usage, "input_tokens": total}, event.get("total_cost_usd"))
 
 
 def _denied_action(denial: Event) -> str:
@@ -102,9 +81,21 @@ def _early_end(event: Event) -> str:
     return ""
 
 
-def _read_rate_limit(limit: Event, transcript: Transcript) -> None:
-    if limit.get("status") == "rejected" and isinstance(limit.get("resetsAt"), int | float):
-        transcript.resets_at = float(limit["resetsAt"])
+def _read_retry(event: Event, transcript: Transcript) -> None:
+    if event.get("subtype") == "api_retry":
+        retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
+        transcript.set_error(f"{retry}: {event.get('error')}", status=event.get("error_status"))
+
+
+def _read_rate_limit(event: Event, transcript: Transcript) -> None:
+    limit = event["rate_limit_info"]
+    resets_at = limit.get("resetsAt")
+    if limit.get("status") == "rejected" and isinstance(resets_at, int | float):
+        transcript.resets_at = float(resets_at)
+
+
+def _read_error(event: Event, transcript: Transcript) -> None:
+    transcript.set_error(event.get("error") or event.get("message"))
 
 
 def _content(event: Event) -> list[Event]:
@@ -112,3 +103,13 @@ def _content(event: Event) -> list[Event]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content
+
+
+STREAM_JSON: dict[str, EventReader] = {
+    "assistant": _read_message,
+    "user": _read_tool_results,
+    "result": _read_result,
+    "system": _read_retry,
+    "rate_limit_event": _read_rate_limit,
+    "error": _read_error,
+}

@@ -157,17 +157,18 @@ class Transcript:
         self.meaning = NOT_UNDERSTOOD
         self.resets_at = None
 
-    def add_usage(self, input_tokens: object, output_tokens: object, cost: object = None) -> None:
+    def add_usage(self, usage: object, cost: object = None) -> None:
         """Add the tokens and the cost of one step of the run.
 
-        Values that are no numbers count 0.
+        `usage` may name `input_tokens` and `output_tokens`. Values that are no numbers count 0.
         """
+        tokens = usage if isinstance(usage, dict) else {}
         total = self.usage.cost
         if isinstance(cost, int | float):
             total = (total or 0.0) + cost
         self.usage = Usage(
-            self.usage.input_tokens + _count(input_tokens),
-            self.usage.output_tokens + _count(output_tokens),
+            self.usage.input_tokens + _count(tokens.get("input_tokens")),
+            self.usage.output_tokens + _count(tokens.get("output_tokens")),
             total,
         )
 
