@@ -47,7 +47,7 @@ from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.git.index import Index, IndexFile
@@ -73,8 +73,14 @@ MOST_PATHS = 8
 class ProjectTree:
     """The files of the project, watched for all executor runs of this process.
 
-    `runs` counts the executor runs that have begun: if it grows during a run, another one was at
-    work at the same time, and what changed may be the work of either.
+    active: How many executor runs are at work.
+    runs: How many have begun. If it grows during a run, another one was at work at the same time,
+        and what changed may be the work of either.
+    plans: The plan of each spec before the first of the runs that are at work.
+    good_index, passed: The index when a task passed last, and how to verify again what has passed.
+    protected: The tests and the configuration of checks that were changed for each task.
+    movements: What runs at the same time have reported about branches, commits and the stash.
+    checks_run: The checks that the tasks of each spec are verified with.
     """
 
     def __init__(self, root: Path, backups: Path, git: Git | None) -> None:
@@ -83,19 +89,33 @@ class ProjectTree:
         list_files = None if git is None else git.files
         self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
         self.lock = threading.Lock()
-        self.runs = 0
         self.active = 0
-        # The plans of specs before the first of the executor runs that are at work now.
+        self.runs = 0
         self.plans: dict[Path, PlanBefore] = {}
-        # The index when a task passed last, and how to verify again the tasks that passed.
         self.good_index: Index | None = None
         self.passed: dict[str, Callable[[], bool]] = {}
-        # Tests and configuration of checks that were changed for each task.
         self.protected: dict[str, set[str]] = {}
-        # What executors that were at work at the same time did to branches, commits and the stash.
         self.movements: set[str] = set()
-        # The checks that the tasks of each spec are verified with.
         self.checks_run: dict[Path, frozenset[str]] = {}
+
+    def begin_run(self) -> RunStart:
+        """Count an executor run that is about to begin."""
+        with self.lock:
+            is_alone = not self.active
+            self.active += 1
+            self.runs += 1
+            return RunStart(self.runs, is_alone)
+
+    def end_run(self, start: RunStart) -> bool:
+        """Count a run as ended; return whether no other was at work at the same time.
+
+        Not before its edits of plans are undone: for the next run they would count as given.
+        """
+        with self.lock:
+            self.active -= 1
+            if not self.active:
+                self.plans.clear()
+            return start.is_alone and self.runs == start.number
 
     def record(self, owner: str, changes: Iterable[Change]) -> None:
         """Keep what is needed to undo `changes`, which were made for the task `owner`."""
@@ -121,6 +141,13 @@ class ProjectTree:
         self.snapshots.close()
 
 
+class RunStart(NamedTuple):
+    """The number of an executor run, and whether no other was at work when it began."""
+
+    number: int
+    is_alone: bool
+
+
 class PlanBefore(NamedTuple):
     """A tasks.md before executor runs.
 
@@ -136,19 +163,35 @@ class PlanBefore(NamedTuple):
 class Before(NamedTuple):
     """The project before an executor run.
 
-    `commits` counts what this process committed itself: if it grows during a run, a sibling's work
-    was committed. `staged` is the index, which is read only if a fix may be refused. `moment` is
-    when the snapshot was taken, in nanoseconds.
+    commits: How many commits this process had made. If it grows during a run, a sibling's work was
+        committed.
+    staged: The index, which is read only if a fix may be refused.
+    losses: How often our directory had been removed.
+    moment: When the snapshot was taken, in nanoseconds.
     """
 
+    start: RunStart
     snapshot: Snapshot
     position: GitPosition | None
     commits: int
     staged: IndexFile | None
     plan: PlanBefore
-    runs: int
     losses: int
     moment: int
+
+
+class PlanEdit(NamedTuple):
+    """What an executor did to a file of a spec, and what became of that.
+
+    changes_checks: Whether fields of checks were changed or removed.
+    """
+
+    what: str
+    changes_checks: bool
+    outcome: str = "undone"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.outcome}"
 
 
 @dataclass(frozen=True)
@@ -176,14 +219,17 @@ class Guard:
     services: Services
     spec_files: SpecFiles
     task: Task
+    # The files that earlier runs for the task have created.
     _created: set[str] = field(default_factory=set)
-    # The changes of the last run that took lines out of a plan, or removed files of specs.
-    _damaged: list[Change] = field(default_factory=list)
 
     @property
     def owner(self) -> str:
         """The name under which changes for the task are recorded."""
         return self.spec_files.record_name(self.task)
+
+    @property
+    def _is_off(self) -> bool:
+        return self.services.settings.guard == "off"
 
     @property
     def _tree(self) -> ProjectTree:
@@ -192,34 +238,28 @@ class Guard:
     @property
     def _plan_copy(self) -> Path:
         """The plan before the executor runs, for the case that this process is killed meanwhile."""
-        return self._tree.backups / f"{self.spec_files.spec.name}{PLAN_SUFFIX}"
+        return self._tree.backups / f"{self.spec_files.name}{PLAN_SUFFIX}"
 
     def begin(self) -> Before:
         """Look at the project before an executor run."""
-        tree = self._tree
-        with tree.lock:
-            others = tree.active
-            tree.active += 1
-            tree.runs += 1
-            # With another run at work, the number at the end must differ from this one.
-            runs = tree.runs - 1 if others else tree.runs
+        start = self._tree.begin_run()
         position, commits = self._position()
         staged = None
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
             staged = self.services.git.index_file()
-        plan = self._plan_before(others_at_work=bool(others))
-        if self.services.settings.guard != "off" and not self._plan_copy.exists():
+        plan = self._plan_before()
+        if not self._is_off and not self._plan_copy.exists():
             # A disk that cannot be written is reported elsewhere.
             with contextlib.suppress(OSError):
                 self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
                 self._plan_copy.write_bytes(plan.tasks)
         moment = time.time_ns()
         snapshot = self._take_snapshot()
-        losses = tree.snapshots.losses
-        return Before(snapshot, position, commits, staged, plan, runs, losses, moment)
+        losses = self._tree.snapshots.losses
+        return Before(start, snapshot, position, commits, staged, plan, losses, moment)
 
-    def _plan_before(self, *, others_at_work: bool) -> PlanBefore:
+    def _plan_before(self) -> PlanBefore:
         """Return the plan before this run, or before the first of those that are still at work.
 
         What a sibling's executor has done to the plan meanwhile must not count as given.
@@ -227,7 +267,7 @@ class Guard:
         path = self.spec_files.spec.path
         with self.spec_files.lock:
             known = self._tree.plans.get(path)
-            if others_at_work and known is not None:
+            if known is not None:
                 return known
             foreign_edits = self.spec_files.foreign_edits()
             tasks = b""
@@ -240,61 +280,50 @@ class Guard:
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
         tree = self._tree
-        with tree.lock:
-            tree.active -= 1
-            alone = tree.runs == before.runs
-            if not tree.active:
-                tree.plans.clear()
-        root = self.services.root
-        losses = [
-            f"replaced {os.path.relpath(path, root)} by a link: removed; the original is lost"
-            for path in remove_links(self.services.directory)
-        ]
-        changes = self._changes(before)
+        findings = []
+        for path in remove_links(self.services.directory):
+            shown = os.path.relpath(path, self.services.root)
+            findings.append(f"replaced {shown} by a link: removed; the original is lost")
+        changes, damaged = self._changes(before)
         if tree.snapshots.losses != before.losses:
-            losses.append(f"removed {RALPH_DIRECTORY}: {LOST}")
-        if self.services.settings.guard == "off":
-            self._record(changes, alone=alone)
-            return GuardReport(_paths(changes), tuple(losses), changes=changes)
+            findings.append(f"removed {RALPH_DIRECTORY}: {LOST}")
+        if self._is_off:
+            self._record(changes, is_alone=tree.end_run(before.start))
+            return GuardReport(_paths(changes), tuple(findings), changes=changes)
 
-        findings = losses
-        edited_fields = self._undo_edits_of_tasks(before, findings, task)
+        edits = self._undo_edits_of_tasks(before, task)
+        edits += self._undo_edits_of_other_specs(damaged)
+        is_alone = tree.end_run(before.start)
         with tree.lock, contextlib.suppress(OSError):
-            # Not before the edits are undone: this run may be killed meanwhile.
             if not tree.active:
                 self._plan_copy.unlink()
-        edited_fields += self._undo_edits_of_other_specs(findings)
-        findings += self._moved(before, alone=alone)
-        report = self._report(changes, task, findings, edited_fields, "undone")
+        findings += self._moved(before, is_alone=is_alone)
+        report = self._report(changes, task, edits, findings, "undone")
         if report.refusal:
             return self._undo(report, before, task)
-        self._accept(report, changes, alone=alone)
+        self._accept(report, changes, is_alone=is_alone)
         return report
 
     def interrupted(self, before: Before) -> None:
         """Record what an executor changed until the user stopped it, so that it can be undone."""
-        with self._tree.lock:
-            self._tree.active -= 1
-            alone = self._tree.runs == before.runs
-        self._record(self._changes(before), alone=alone)
-        if self.services.settings.guard != "off":
-            findings: list[str] = []
-            self._undo_edits_of_tasks(before, findings, self.task)
-            for finding in findings:
-                self.services.note(f"{self.spec_files.spec.name}: {self.task.id} {finding}")
+        changes, _ = self._changes(before)
+        edits = [] if self._is_off else self._undo_edits_of_tasks(before, self.task)
+        self._record(changes, is_alone=self._tree.end_run(before.start))
+        for edit in edits:
+            self.services.note(f"{self.spec_files.name}: {self.task.id} {edit}")
 
     def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
         """Record the changes that a run in a worktree made in the project."""
-        self._accept(report, changes, alone=True)
+        self._accept(report, changes, is_alone=True)
 
-    def _accept(self, report: GuardReport, changes: tuple[Change, ...], *, alone: bool) -> None:
-        self._record(changes, alone=alone)
+    def _accept(self, report: GuardReport, changes: tuple[Change, ...], *, is_alone: bool) -> None:
+        self._record(changes, is_alone=is_alone)
         self._created.update(change.path for change in changes if change.added)
         self._tree.protected.setdefault(self.owner, set()).update(report.protected)
 
-    def _record(self, changes: tuple[Change, ...], *, alone: bool) -> None:
+    def _record(self, changes: tuple[Change, ...], *, is_alone: bool) -> None:
         """Record changes as those of the task, as far as they are known to be."""
-        if alone and not self.services.do_workers_mix:
+        if is_alone and not self.services.do_workers_mix:
             self._tree.record(self.owner, changes)
             return
         own = [one for one in changes if is_named(self.task.files, one.path)]
@@ -308,105 +337,100 @@ class Guard:
 
         Edits of tasks.md are not part of the changes: they are never merged.
         """
-        if self.services.settings.guard == "off":
+        if self._is_off:
             return GuardReport(changed=_paths(changes), changes=changes)
-        fields: list[str] = []
-        findings = []
+        edits = []
         if not differs_in_ticks_only(_decoded(tasks_before), _decoded(tasks_after)):
-            fields, what = _edits(tasks_before, tasks_after, self.spec_files.spec.path.name)
-            findings.append(f"{what}: not merged")
-        return self._report(changes, task, findings, fields, "not merged")
+            edit = _edit(tasks_before, tasks_after, self.spec_files.spec.path.name)
+            edits.append(edit._replace(outcome="not merged"))
+        return self._report(changes, task, edits, (), "not merged")
 
     def _report(
         self,
         changes: tuple[Change, ...],
         task: Task,
-        findings: list[str],
-        edited_fields: list[str],
+        edits: Sequence[PlanEdit],
+        other_findings: Sequence[str],
         refused: str,
     ) -> GuardReport:
-        """Report a run on `task`: the findings so far, and those about tests and checks.
+        """Report what a run on `task` should not have done.
 
         `refused` says what becomes of the changes of a run that is refused.
         """
         unexpected = self._unexpected(changes, task)
         # A new test takes nothing away.
-        tests = [change for change in unexpected if is_test(change.path) and not change.added]
-        checks = [change for change in unexpected if self._is_changed_check(change)]
-        about_checks = []
+        old_files = [change for change in unexpected if not change.added]
+        tests = _paths(change for change in old_files if is_test(change.path))
+        checks = _paths(change for change in unexpected if self._is_changed_check(change))
+        changed = []
         if tests:
-            about_checks.append(f"changed tests: {listed(_paths(tests), MOST_PATHS)}")
+            changed.append(f"{task.id} changed tests: {listed(tests, MOST_PATHS)}")
         if checks:
-            about_checks.append(
-                f"changed check configuration: {listed(_paths(checks), MOST_PATHS)}"
-            )
-        lines = tuple(f"{task.id} {finding}" for finding in (*about_checks, *findings))
-        protected = _paths([*tests, *checks])
-        is_bad = bool(protected or edited_fields)
-        if is_bad and self.services.settings.guard == "refuse":
-            refusal = f"refused and {refused}: {'; '.join(lines)}"
-            undone = [f"{finding} ({refused})" for finding in about_checks]
-            lines = tuple(f"{task.id} {finding}" for finding in (*undone, *findings))
-            return GuardReport((), lines, refusal, changes, protected)
-        return GuardReport(_paths(changes), lines, "", changes, protected)
+            changed.append(f"{task.id} changed check configuration: {listed(checks, MOST_PATHS)}")
+        others = [f"{task.id} {finding}" for finding in (*edits, *other_findings)]
+        protected = tests + checks
+        is_bad = protected or any(edit.changes_checks for edit in edits)
+        if not is_bad or self.services.settings.guard != "refuse":
+            return GuardReport(_paths(changes), (*changed, *others), "", changes, protected)
 
-    def _changes(self, before: Before) -> tuple[Change, ...]:
-        """The changes of the project's files; those of specs are looked at on their own."""
+        refusal = f"refused and {refused}: {'; '.join([*changed, *others])}"
+        changed = [f"{line} ({refused})" for line in changed]
+        return GuardReport((), (*changed, *others), refusal, changes, protected)
+
+    def _changes(self, before: Before) -> tuple[tuple[Change, ...], list[Change]]:
+        """Return the changes of the project's files, and what was lost in files of specs.
+
+        That are the plans that lost lines, and other files that are gone.
+        """
         snapshots = self._tree.snapshots
+        changes = snapshots.changes(before.snapshot, self._take_snapshot())
         project_files = []
         damaged = []
-        changes = snapshots.changes(before.snapshot, self._take_snapshot())
         for change in _without_exposed(changes, before.moment):
-            if change.path != self._own_path and Path(change.path).name not in SPEC_FILES:
+            name = Path(change.path).name
+            if change.path != self._own_path and name not in SPEC_FILES:
                 project_files.append(change)
-            elif Path(change.path).name != STATE_NAME and _loses_lines(change):
+            elif name != STATE_NAME and _loses_lines(change):
                 damaged.append(change)
         # Such as a plan or notes that `git checkout` by the executor took away.
         snapshots.keep(damaged)
-        self._damaged = [
+        lost = [
             change for change in damaged if change.deleted or Path(change.path).name == TASKS_NAME
         ]
-        return tuple(project_files)
+        return tuple(project_files), lost
 
     def _take_snapshot(self) -> Snapshot:
         # The guard knows the text of the plan and puts it back itself, unless it is off.
-        own = self._own_path if self.services.settings.guard != "off" else ""
+        own = "" if self._is_off else self._own_path
         return self._tree.snapshots.take(own)
 
     @cached_property
     def _own_path(self) -> str:
         return os.path.relpath(self.spec_files.spec.path, self.services.root)
 
-    def _undo_edits_of_other_specs(self, findings: list[str]) -> list[str]:
-        """Put back the files of other specs; return the fields of checks that were changed."""
-        all_fields = []
-        for change in self._damaged:
+    def _undo_edits_of_other_specs(self, damaged: Iterable[Change]) -> Iterator[PlanEdit]:
+        """Put back the files of other specs."""
+        for change in damaged:
             if change.path == self._own_path:
                 continue
             if change.deleted:
-                all_fields += self._put_back_removed(change, findings)
-                continue
-            before = _content(change.before)
-            fields, what = _edits(before, _content(change.after), change.path)
-            all_fields += fields
-            if not self.services.has_other_workers:
+                if os.path.lexists(self.services.root / change.path):
+                    # Whoever works on that spec has put it back.
+                    continue
+                is_plan = Path(change.path).name == TASKS_NAME
+                edit = PlanEdit(f"removed {change.path}", changes_checks=is_plan)
                 is_undone = not put_back(self._tree.root, [change])
-            elif fields:
-                is_undone = self._put_back_checks(change.path, before)
             else:
-                # What differs may be the work of another worker.
-                continue
-            findings.append(f"{what}: {'' if is_undone else 'not '}undone")
-        return all_fields
-
-    def _put_back_removed(self, change: Change, findings: list[str]) -> list[str]:
-        """Put back a file of a spec; return its path if its checks were gone with it."""
-        if os.path.lexists(self.services.root / change.path):
-            # Whoever works on that spec has put it back.
-            return []
-        left = put_back(self._tree.root, [change])
-        findings.append(f"removed {change.path}: {'not ' if left else ''}undone")
-        return [change.path] if Path(change.path).name == TASKS_NAME else []
+                before = _content(change.before)
+                edit = _edit(before, _content(change.after), change.path)
+                if not self.services.has_other_workers:
+                    is_undone = not put_back(self._tree.root, [change])
+                elif edit.changes_checks:
+                    is_undone = self._put_back_checks(change.path, before)
+                else:
+                    # What differs may be the work of another worker.
+                    continue
+            yield edit if is_undone else edit._replace(outcome="not undone")
 
     def _put_back_checks(self, path: str, tasks_before: bytes) -> bool:
         """Put back the tasks of another spec whose checks were edited; return whether that is done.
@@ -469,20 +493,16 @@ class Guard:
 
     # The spec
 
-    def _undo_edits_of_tasks(self, before: Before, findings: list[str], task: Task) -> list[str]:
-        """Undo all edits of tasks.md, and report those other than ticks.
-
-        Return the fields of checks that were changed, or the name of the file if it was removed.
-        """
+    def _undo_edits_of_tasks(self, before: Before, task: Task) -> list[PlanEdit]:
+        """Undo all edits of tasks.md; return those other than ticks."""
         path = self.spec_files.spec.path
-        removed = []
+        edits = []
         if not os.path.lexists(path):
-            removed = [path.name]
-            findings.append(f"removed {path.name}: undone")
+            edits.append(PlanEdit(f"removed {path.name}", changes_checks=True))
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
             if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:
-                return removed
+                return edits
             seen = file_signature(path)
             edited = b""
             with contextlib.suppress(OSError):
@@ -491,20 +511,19 @@ class Guard:
             text = self.spec_files.with_own_edits(_decoded(before.plan.tasks), before.plan.edits)
             expected = text.encode("utf-8", "surrogateescape")
             if expected == edited:
-                return removed
+                return edits
             only_ticks = differs_in_ticks_only(text, _decoded(edited))
             kept = "" if only_ticks else self._keep_edited(edited, task)
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
-        if only_ticks:
-            return removed
-        fields, what = _edits(expected, edited, path.name)
-        findings.append(f"{what}: undone, the edited file is kept as {kept}")
-        return removed + fields
+        if not only_ticks:
+            edit = _edit(expected, edited, path.name)
+            edits.append(edit._replace(outcome=f"undone, the edited file is kept as {kept}"))
+        return edits
 
     def _keep_edited(self, edited: bytes, task: Task) -> str:
         """Keep a tasks.md whose edits are going to be undone; return its path."""
-        kept = self._tree.backups / f"{self.spec_files.spec.name}-{task.name}-tasks.saved"
+        kept = self._tree.backups / f"{self.spec_files.name}-{task.name}-tasks.saved"
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(edited)
         return os.path.relpath(kept, self.services.root)
@@ -524,7 +543,7 @@ class Guard:
             except GitError:
                 return None, git.commits
 
-    def _moved(self, before: Before, *, alone: bool) -> list[str]:
+    def _moved(self, before: Before, *, is_alone: bool) -> list[str]:
         """Return what an executor did to branches, commits and the stash."""
         now, commits = self._position()
         if before.position is None:
@@ -534,9 +553,9 @@ class Guard:
         head_is_ours = commits != before.commits
         if self.services.settings.commit == "auto":
             # Otherwise only executors commit.
-            head_is_ours = head_is_ours or not alone or self.services.has_other_workers
+            head_is_ours = head_is_ours or not is_alone or self.services.has_other_workers
         lines = movements(before.position, now, head_is_ours=head_is_ours)
-        if alone:
+        if is_alone:
             return lines
         with self._tree.lock:
             # What a sibling has reported may be its own work.
@@ -579,7 +598,7 @@ class Guard:
             if git.commits != before.commits:
                 return []
             try:
-                kept_as = git.next_ref(self.spec_files.spec.name, task.id, "refused-")
+                kept_as = git.next_ref(self.spec_files.name, task.id, "refused-")
                 is_moved = git.move_back(before.position, before.staged, kept_as)
             except (GitError, OSError) as error:
                 return [f"{task.id} commits and index are left as they are: {error}"]
@@ -611,12 +630,12 @@ def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
     return lines
 
 
-def _edits(before: bytes, edited: bytes, path: str) -> tuple[list[str], str]:
-    """Return the fields of checks that an executor edited in a plan, and what it did."""
+def _edit(before: bytes, edited: bytes, path: str) -> PlanEdit:
+    """Return what an executor edited in a plan."""
     fields = _changed_fields(before, edited, Path(path))
     if fields:
-        return fields, f"changed {', '.join(fields)} in {path}"
-    return fields, f"edited {path}"
+        return PlanEdit(f"changed {', '.join(fields)} in {path}", changes_checks=True)
+    return PlanEdit(f"edited {path}", changes_checks=False)
 
 
 def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:

@@ -144,3 +144,22 @@ def test_edited_checks_of_other_workers_are_put_back(guard: Guard) -> None:
     fields = "Verify of 1.1, Verify of 1.2"
     assert report.findings == (f"1.1 changed {fields} in other/tasks.md: undone",)
     assert other.read_text() == f"{ticked}{fix}".replace("[ ] 1.2 ", "[x] 1.2 ")
+
+
+def test_a_run_begins_while_edits_are_undone(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = guard.spec_files.spec.path
+    sibling = Guard(guard.services, guard.spec_files, guard.spec_files.spec.tasks[1])
+    begun = []
+    undo = guard._undo_edits_of_tasks
+
+    def begin_sibling_and_undo(*given: Any) -> Any:
+        begun.append(sibling.begin())
+        return undo(*given)
+
+    before = guard.begin()
+    path.write_text(TASKS.replace("`true`", "`false`"))
+    monkeypatch.setattr(guard, "_undo_edits_of_tasks", begin_sibling_and_undo)
+    guard.end(before, guard.task)
+    sibling.end(begun[0], sibling.task)
+
+    assert path.read_text() == TASKS
