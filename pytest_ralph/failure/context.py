@@ -16,7 +16,7 @@ from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.failure import VERIFICATION_FAILED
 from pytest_ralph.failure.missing import absences
-from pytest_ralph.failure.noise import data_lines, logged_tracebacks, noise_lines
+from pytest_ralph.failure.noise import data_lines, hunk_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.project import Project
@@ -138,6 +138,15 @@ class FailureContext:
                 yield number
 
     @cached_property
+    def _own_words(self) -> CommandOutput:
+        """The output with the same lines, but empty ones in place of the content of files."""
+        shown = set(hunk_lines(self.output.lines))
+        if not shown:
+            return self.output
+        lines = enumerate(self.output.lines)
+        return CommandOutput("\n".join("" if number in shown else line for number, line in lines))
+
+    @cached_property
     def diagnostics(self) -> Sequence[Diagnostic]:
         """What compilers, linters and checkers say about places in files."""
         found = tuple(read_diagnostics(self.output, self.ignored))
@@ -187,7 +196,7 @@ class FailureContext:
         if self._only_complains:
             return ()
         return (
-            read_failed_tests(self.output)
+            read_failed_tests(self._own_words)
             or read_printed_report(self.evidence.output)
             or read_reports(self.evidence.junit, self.project)
             or self._counted_tests
@@ -201,7 +210,7 @@ class FailureContext:
     @property
     def _counted_tests(self) -> Sequence[FailedTest]:
         """Tests in a general shape, if a summary gives their number."""
-        return self.marked_tests if are_counted(self.output, self.marked_tests) else ()
+        return self.marked_tests if are_counted(self._own_words, self.marked_tests) else ()
 
     @cached_property
     def report_lines(self) -> Sequence[str]:
@@ -215,15 +224,15 @@ class FailureContext:
         if self._only_complains:
             return ()
         if "test" in self.roles or self._shows_tests():
-            return read_marked_tests(self.output)
+            return read_marked_tests(self._own_words)
         if self.main_stage.role in {"", "run"} and not self.main_stage.is_orchestrator:
-            tests = read_marked_tests(self.output)
+            tests = read_marked_tests(self._own_words)
             return tests if any(COMPARED.search(test.error) for test in tests) else ()
         return ()
 
     def _shows_tests(self) -> bool:
         """Return whether a command of unknown purpose prints the results of tests."""
-        if names_tests(self.output):
+        if names_tests(self._own_words):
             return True
         if "build" in self.roles and not self.names("test"):
             return False

@@ -72,6 +72,8 @@ DATA = re.compile(
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
 LONGEST_DIFF = 60
+# How many lines of the old and the new file a part of a difference shows.
+HUNK = re.compile(r"^@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 
 
 def noise_lines(output: CommandOutput) -> frozenset[int]:
@@ -99,6 +101,23 @@ def data_lines(output: CommandOutput) -> frozenset[int]:
     lines = output.lines
     found = {number for number, line in enumerate(lines) if DATA.search(line)}
     return frozenset(found.union(_diff_lines(lines)))
+
+
+def hunk_lines(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the numbers of the lines of files that a difference shows, as `git diff` does."""
+    old = new = 0
+    for number, line in enumerate(lines):
+        if old > 0 or new > 0:
+            yield number
+            if not line.startswith("+"):
+                old -= 1
+            if not line.startswith("-"):
+                new -= 1
+            continue
+        header = HUNK.match(line)
+        if header:
+            old = int(header["old"] or 1)
+            new = int(header["new"] or 1)
 
 
 def _noise(lines: Sequence[str]) -> Iterator[int]:

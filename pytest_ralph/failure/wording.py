@@ -115,6 +115,8 @@ REPLACEMENTS = (
     (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^(\s])"), ""),
     (regex(r"^Failed asserting that (.+?) is (?!not )"), r"\1 is not "),
     (regex(r"^expect\(received\)\.((?:\w+\.)?\w+)\((?:expected)?\)(?: // .*)?"), r"\1 failed"),
+    # What ruff says above the place.
+    (regex(r"^unformatted: File would be reformatted$"), "not formatted"),
     # The class of an error behind another one, a ruler, and all of an address but the host.
     (regex(r"\((?:\w+\.)+\w+Error\) "), ""),
     (regex(r"\s*([-=+*_~])\1{5,}\s*"), " "),

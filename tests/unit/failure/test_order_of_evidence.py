@@ -361,3 +361,22 @@ def test_ruff_behind_a_task_runner_wants_formatting() -> None:
 
     assert failure.kind == "format_error"
     assert failure.files == ("a.py",)
+
+
+def test_tests_that_a_difference_shows_have_not_failed() -> None:
+    difference = """\
+python gen.py > docs.md
+diff --git a/docs.md b/docs.md
+--- a/docs.md
++++ b/docs.md
+@@ -1,5 +1,5 @@
+ ## tests
+ not ok 1 - total
+ FAIL TestTotal
+ 2 failed, 1 passed
+-old
++new
+"""
+    failure = classify(difference, 1, "make gen && git diff --exit-code")
+    assert (failure.kind, failure.failed_tests) == ("test_failure", ())
+    assert failure.error == "docs.md differs: -old"

@@ -55,7 +55,7 @@ def samples(family: str) -> list[dict[str, Any]]:
         (Failure(kind="lint_error", error='{"errors": [{"rule": "x"}]}'), "lint errors"),
         (Failure(kind="format_error", error="src/app/main.py"), "main.py: not formatted"),
         (Failure(kind="format_error", error="unformatted: File would be reformatted",
-                 files=("src/a.py",)), "a.py: unformatted: File would be reformatted"),
+                 files=("src/a.py",)), "a.py: not formatted"),
         (Failure(kind="format_error", error="+++ shop.py\t2026-11-17 09:47:13.655 +0000"),
          "shop.py: not formatted"),
         (Failure(error='Exception in thread "main" java.lang.IllegalStateException: bad row'),
