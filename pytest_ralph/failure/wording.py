@@ -68,7 +68,7 @@ PREFIXES = (
     SHELL_PLACE,
     # What runners of other programs put before an error.
     regex(
-        r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
+        r"^g?make(?:\[\d+\])?: \*+ |^nox > |^[a-z][\w.]*: (?=[\w./-]+\.\w+:\d+:)|^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
         r"|^[\w-]+: error: (?=\S)|^(\w+): (?=\1: )|^\[\"(?=[A-Z])"
         r"|^(?:ERROR|CRITICAL):[\w.]+:|^(?:ERROR|CRITICAL) [\w.]+: (?=[a-z])"
         r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
@@ -81,7 +81,7 @@ PREFIXES = (
     ),
     # A label in brackets; not markup, a value that is compared or a target of make.
     regex(
-        r"^(?!<(\w+)\b[^>]*>.*</\1>)[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}]"
+        r"^(?!<(\w+)\b[^>]*>(?:.*</\1>| [a-z]))[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}]"
         r"(?!\s*[!=<>]=| Error \d+$):?\s*"
     ),
     # What the line is worth.
@@ -94,10 +94,10 @@ PREFIXES = (
     ),
     regex(r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"),
     # The node id of a test.
-    regex(r"^[\w./-]+\.\w+::\S+ - "),
+    regex(r"^[\w./-]+\.\w+::\S+ (?:- )?(?=\S)"),
     # Where a linter found something, in the columns of a table.
     regex(
-        r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
+        r"^line \d+,? col(?:umn)? \d+ -? ?|^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
         r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
     ),
     # Marks, and the numbers of a list.
@@ -107,6 +107,7 @@ PREFIXES = (
 REPLACEMENTS = (
     # Markup around the first words: a title does not start with a bracket.
     (regex(r"^<(\w+)\b[^>]*>(.*?)</\1>"), r"\2"),
+    (regex(r"^<(\w+)> (?=[a-z])"), r"\1 "),
     (regex(r"^\*\*(.+?)\*\*"), r"\1"),
     # What git says about a push.
     (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
