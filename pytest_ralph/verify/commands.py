@@ -24,6 +24,12 @@ _NEED_OPERANDS = frozenset(
 _INCOMPLETE = frozenset(
     ("docker build", "docker run", "node", "podman build", "podman run", "python")
 )
+# These read their input if no file is named, but not with one of these options.
+_READ_INPUT = {
+    "egrep": regex(r"-\w*[efrR]\w*|--recursive"),
+    "grep": regex(r"-\w*[efrR]\w*|--recursive"),
+    "jq": regex(r"-\w*[fn]\w*|--null-input"),
+}
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
@@ -45,8 +51,10 @@ _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `test result: ok`
 _OUTPUT_LABEL = regex(r"\s[a-z]+:\s")
 # `Get-ChildItem`, `.\\tools\\run.exe`
-_CMDLET = regex(r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd|ps1)$")
-_MAY_BE_CMDLET = regex(r"[a-z]-[A-Z]|\\")
+_CMDLET = regex(
+    r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd)$|[\w./\\:-]+\.ps1$"
+)
+_MAY_BE_CMDLET = regex(r"[a-z]-[A-Z]|\\|\.ps1")
 # A prompt, or what joins a command to the one in the span before.
 _PROMPT = regex(r"^[ \t]*(?:[$❯➜]|&&)[ \t]+")
 _BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
@@ -143,9 +151,23 @@ def _is_incomplete(text: str) -> bool:
     if text.endswith(("<", "|", "&&")) or _NO_ADDRESS.match(text):
         return True
     first, *arguments = text.split() or [""]
-    if first in _NEED_OPERANDS and "--version" not in arguments:
-        return all(word.startswith("-") for word in arguments)
-    return text in _INCOMPLETE
+    if "--version" in arguments:
+        return False
+    if first in _NEED_OPERANDS and all(word.startswith("-") for word in arguments):
+        return True
+    return text in _INCOMPLETE or (first in _READ_INPUT and _lacks_input(first, text))
+
+
+def _lacks_input(program: str, text: str) -> bool:
+    """Whether a search or a filter is named without what it reads: `jq '.sources | length'`."""
+    # Imported here: most fields are read without it.
+    from pytest_ralph.shell.command import Command
+
+    stages = Command.parse(text).own_stages
+    if not stages or stages[0].redirections or len(stages[0].operands) != 1:
+        return False
+    needs_none = _READ_INPUT[program]
+    return not any(needs_none.fullmatch(word) for word in stages[0].arguments)
 
 
 def _is_typed(rest: str) -> bool:
