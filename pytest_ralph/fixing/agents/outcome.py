@@ -306,9 +306,10 @@ def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
         return Trouble("not_installed", _first_line(run.log) or "command not found")
     if run.ran_out_of_time and not run.worked:
         return Trouble("hung", reason.error)
-    syntax_error = SYNTAX_ERROR.search(run.log)
-    if run.result.exit_code != 0 and syntax_error and _blames_itself(run):
-        return Trouble("refused", one_line(syntax_error[0]))
+    if run.result.exit_code != 0:
+        syntax_error = SYNTAX_ERROR.search(run.log)
+        if syntax_error and _blames_itself(run):
+            return Trouble("refused", one_line(syntax_error[0]))
     if reason.kind == "service_unavailable":
         return _trouble_in_line(reason.error)
     return _trouble_in_answer(run)

@@ -92,17 +92,19 @@ def read_usage(output: Path, transcript: Transcript) -> None:
 
     It does so in JSON objects, one per line or a single one over several lines, or in plain words.
     """
-    lines = list(read_events(output))
-    objects = [line for line in lines if isinstance(line, dict)]
-    if not objects:
-        whole = parse_line(" ".join(transcript.text.splitlines()))
-        objects = [whole] if isinstance(whole, dict) else []
-    for event in objects:
-        _read_event(event, transcript)
-    for line in lines:
-        cost = COST_LINE.fullmatch(line.rstrip()) if isinstance(line, str) else None
+    has_events = False
+    for line in read_events(output):
+        if isinstance(line, dict):
+            has_events = True
+            _read_event(line, transcript)
+            continue
+        cost = COST_LINE.fullmatch(line.rstrip())
         if cost:
             transcript.add_usage(None, float(cost[1]))
+    if not has_events:
+        whole = parse_line(" ".join(transcript.text.splitlines()))
+        if isinstance(whole, dict):
+            _read_event(whole, transcript)
 
 
 def _read_event(event: Event, transcript: Transcript) -> None:

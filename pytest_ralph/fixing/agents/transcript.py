@@ -145,10 +145,15 @@ class Transcript:
     def set_error(self, error: object, *, status: object = None, kind: str = "") -> None:
         """Record an error that the agent reports; `status` is the HTTP status, if it names one."""
         self.error = plain_message(error)
-        self.meaning = ErrorMeaning(kind) if kind else meaning_of_error(self.error, status)
-        self.resets_at = self.resets_at or reset_time(self.error, time.time())
+        if kind:
+            self.meaning = ErrorMeaning(kind)
+        else:
+            self.meaning = meaning_of_error(self.error, status)
+        if self.resets_at is None:
+            self.resets_at = reset_time(self.error, time.time())
         entry = f"error: {self.error}"
-        if self.entries[-1:] != [entry]:
+        is_repeated = self.entries[-1:] == [entry]
+        if not is_repeated:
             self._add_entry(entry)
 
     def clear_error(self) -> None:
@@ -232,7 +237,7 @@ def _count(tokens: object) -> int:
 
 
 def _relative_to(root: Path, path: str) -> str:
-    relative = os.path.relpath(os.path.normpath(root / path), root)
+    relative = os.path.relpath(root / path, root)
     return path if relative.startswith("..") else relative
 
 
@@ -249,7 +254,9 @@ AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.IGNORECASE)
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 # `resets 3pm`, `resets at 11:30 AM`, `try again at 16:05`
 CLOCK = re.compile(
-    r"(?:resets?|try again)(?: at)? (\d{1,2})(?::(\d{2}))?\s*([ap]m)?\b", re.IGNORECASE
+    r"(?:resets?|try again)(?: at)? (?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?"
+    r"\s*(?P<half>[ap]m)?\b",
+    re.IGNORECASE,
 )
 
 
@@ -261,21 +268,29 @@ def reset_time(message: str, now: float) -> float | None:
 
     duration = DURATION.search(message)
     if duration:
-        amounts = AMOUNT.findall(duration[1])
-        return now + sum(float(number) * SECONDS[unit.lower()] for number, unit in amounts)
+        seconds = 0.0
+        for number, unit in AMOUNT.findall(duration[1]):
+            seconds += float(number) * SECONDS[unit.lower()]
+        return now + seconds
 
     clock = CLOCK.search(message)
     if clock is None:
         return None
-    hour, minute, half = int(clock[1]), int(clock[2] or 0), (clock[3] or "").lower()
-    if not half and clock[2] is None:
-        return None
-    return _next_time(hour, minute, half, now)
-
-
-def _next_time(hour: int, minute: int, half: str, now: float) -> float | None:
+    hour = int(clock["hour"])
+    half = (clock["half"] or "").lower()
     if half:
-        hour = hour % 12 + (12 if half == "pm" else 0)
+        # 12am is midnight, and 12pm is noon.
+        hour %= 12
+        if half == "pm":
+            hour += 12
+    elif clock["minute"] is None:
+        # `try again 3 times`
+        return None
+    return _next_time(hour, int(clock["minute"] or 0), now)
+
+
+def _next_time(hour: int, minute: int, now: float) -> float | None:
+    """Return when it is that time next; None if there is no such time."""
     if hour > 23 or minute > 59:
         return None
     today = datetime.fromtimestamp(now).astimezone()
