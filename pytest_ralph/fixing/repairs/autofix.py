@@ -92,8 +92,10 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
         argv = (*argv, "--extend-unfixable", "F401")
 
     names = tuple(context.relative(file) for file in files)
-    arguments = () if mode.whole else tuple(as_argument(file, step.directory) for file in files)
     where = names[0] if len(names) == 1 else f"{len(names)} files"
+    arguments: tuple[str, ...] = ()
+    if not mode.whole:
+        arguments = tuple(as_argument(file, step.directory) for file in files)
     return Repair(
         name=mode.purpose,
         command=shlex.join([*argv, *arguments]),
@@ -119,8 +121,10 @@ def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
 def _is_own_module(root: Path, module: str) -> bool:
     if not module:
         return True
-    places = (root, root / "src", root / "lib")
-    return any((place / module).is_dir() or (place / f"{module}.py").is_file() for place in places)
+    for place in (root, root / "src", root / "lib"):
+        if (place / module).is_dir() or (place / f"{module}.py").is_file():
+            return True
+    return False
 
 
 def _is_built(file: Path, root: Path) -> bool:
@@ -139,11 +143,11 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
     """
     output = context.failure.raw_output.splitlines()[:MAX_LINES]
     lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
-    names: list[str] = [*_introduced(lines), *context.failure.files]
-    files = _own_files(context, mode, step, names)
+    introduced = [*_introduced(lines), *context.failure.files]
+    files = _own_files(context, mode, step, introduced)
     if not files:
-        names = PATH.findall("\n".join(lines))
-        files = _own_files(context, mode, step, names)
+        mentioned = PATH.findall("\n".join(lines))
+        files = _own_files(context, mode, step, mentioned)
     if not files and step.nested and mode.suffixes:
         below = islice(step.directory.rglob("*"), MAX_LINES)
         files = _own_files(context, mode, step, map(str, below))
@@ -162,7 +166,9 @@ def _own_files(
 ) -> list[Path]:
     files: dict[Path, None] = {}
     for name in dict.fromkeys(names):
-        file = context.own_file(name, step.directory) if mode.handles(name) else None
+        if not mode.handles(name):
+            continue
+        file = context.own_file(name, step.directory)
         if file is not None and not _is_built(file, context.root):
             files[file] = None
     return list(files)

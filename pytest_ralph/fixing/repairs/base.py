@@ -86,10 +86,11 @@ class Repair:
 
         # The exit status does not tell: many exit with 1 although they fixed what they could.
         call = shlex.join(self.argv)
-        if not changes:
-            why = f" ({problem})" if problem else ""
-            return RepairResult(False, f"{call} changed nothing{why}")
-        return RepairResult(True, f"{call}: {count(len(changes), 'file')} changed", changes)
+        if changes:
+            changed = count(len(changes), "file")
+            return RepairResult(True, f"{call}: {changed} changed", changes)
+        why = f" ({problem})" if problem else ""
+        return RepairResult(False, f"{call} changed nothing{why}")
 
     def _run(self, runner: Runner) -> str:
         """Call the program; return why it failed, or an empty text."""
@@ -122,11 +123,15 @@ class Repair:
 
 def _error_line(output: str) -> str:
     """Return the last line that reports an error, otherwise the last line."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if line.lower().startswith(ERROR_LINE)]
-    if errors:
-        return errors[-1][:LONGEST_NOTE]
-    return lines[-1][:LONGEST_NOTE] if lines else "no output"
+    last = error = ""
+    for raw_line in output.splitlines():
+        line = raw_line.strip()
+        if line:
+            last = line
+        if line.lower().startswith(ERROR_LINE):
+            error = line
+    quoted = error or last or "no output"
+    return quoted[:LONGEST_NOTE]
 
 
 @dataclass(frozen=True)

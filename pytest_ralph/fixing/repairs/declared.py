@@ -120,16 +120,20 @@ def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
     """Return the requirements that the pyproject.toml in a directory declares, by group."""
     data = read_toml(directory / "pyproject.toml")
     project = mapping(data.get("project"))
+    extras = mapping(project.get("optional-dependencies"))
+    groups = mapping(data.get("dependency-groups"))
     poetry = mapping(mapping(data.get("tool")).get("poetry"))
+    poetry_groups = mapping(poetry.get("group"))
+
     declared: dict[RequirementGroup, object] = {
         RequirementGroup("project"): project.get("dependencies"),
         RequirementGroup("project", poetry=True): poetry.get("dependencies"),
     }
-    for name, listed in mapping(project.get("optional-dependencies")).items():
+    for name, listed in extras.items():
         declared[RequirementGroup("extra", name)] = listed
-    for name, listed in mapping(data.get("dependency-groups")).items():
+    for name, listed in groups.items():
         declared[RequirementGroup("group", name)] = listed
-    for name, group in mapping(poetry.get("group")).items():
+    for name, group in poetry_groups.items():
         listed = mapping(group).get("dependencies")
         declared[RequirementGroup("group", name, poetry=True)] = listed
     return {group: _requirements(listed) for group, listed in declared.items()}

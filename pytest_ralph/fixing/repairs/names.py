@@ -79,13 +79,16 @@ NODE_COMMANDS = _table(
 
 def python_distributions(missing: str) -> set[str]:
     """Return the distributions that may provide a module, a command or a distribution."""
-    parts = missing.split(".")
     # `a`, `a-b` and `a-b-c` for `a.b.c`.
-    prefixes = ["-".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    names = {normalized(prefix) for prefix in prefixes}
-    names.update(normalized(name) for name in distributions_of(parts[0]))
-    names.update(PYTHON_COMMANDS.get(normalized(missing), ()))
-    return names
+    top, *parts = missing.split(".")
+    name = top
+    names = [name]
+    for part in parts:
+        name += f"-{part}"
+        names.append(name)
+    names += distributions_of(top)
+    names += PYTHON_COMMANDS.get(normalized(missing), ())
+    return set(map(normalized, names))
 
 
 def node_packages(missing: str) -> set[str]:

@@ -156,9 +156,10 @@ def _by_pip(pip: tuple[str, ...], directory: Path, missing: str) -> Installation
             return Installation((*pip, "-r", name), name)
 
     for group, requirements in declared.python_groups(directory).items():
-        if not group.poetry and _declares(requirements, wanted):
-            safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
-            return Installation((*pip, *safe), PYPROJECT)
+        if group.poetry or not _declares(requirements, wanted):
+            continue
+        safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
+        return Installation((*pip, *safe), PYPROJECT)
     return None
 
 
@@ -167,10 +168,13 @@ def _own_manifest(directory: Path, missing: str) -> str:
 
     A missing module inside a package is not found by installing that package.
     """
-    places = (directory / "src" / missing, directory / missing)
-    if not missing.isidentifier() or not any(place.is_dir() for place in places):
+    if not missing.isidentifier():
         return ""
-    if {"project", "build-system"} & declared.read_toml(directory / PYPROJECT).keys():
+    places = (directory / "src" / missing, directory / missing)
+    if not any(place.is_dir() for place in places):
+        return ""
+    tables = declared.read_toml(directory / PYPROJECT)
+    if "project" in tables or "build-system" in tables:
         return PYPROJECT
     return "setup.py" if (directory / "setup.py").is_file() else ""
 

@@ -83,7 +83,9 @@ class TaskRunner:
         tasks = self.read(directory)
         wanted = self._wanted(arguments)
         if not wanted:
-            wanted = list(tasks) if self.all_tasks else list(tasks)[:1]
+            wanted = list(tasks)
+            if not self.all_tasks:
+                del wanted[1:]
         seen: set[str] = set()
         for name in wanted:
             for task, command in _commands_of(name, tasks, seen):
@@ -93,8 +95,12 @@ class TaskRunner:
     def _wanted(self, arguments: Sequence[str]) -> list[str]:
         if self.options:
             return _option_values(arguments, self.options)
-        plain = [word for word in arguments if not word.startswith("-") and "=" not in word]
-        return [word for word in plain if word not in NOT_A_TASK]
+        wanted = []
+        for word in arguments:
+            is_plain = not word.startswith("-") and "=" not in word
+            if is_plain and word not in NOT_A_TASK:
+                wanted.append(word)
+        return wanted
 
 
 def _commands_of(name: str, tasks: Tasks, seen: set[str]) -> Iterator[tuple[str, str]]:
@@ -150,11 +156,13 @@ def _shell_script(
 def _option_values(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the values of an option; each may be a list with commas."""
     values = []
-    for at, word in enumerate(arguments):
+    words = iter(arguments)
+    for word in words:
         name, equals, value = word.partition("=")
         if name in options:
-            text = value if equals else "".join(arguments[at + 1 : at + 2])
-            values += text.split(",")
+            if not equals:
+                value = next(words, "")
+            values += value.split(",")
     return values
 
 
@@ -184,10 +192,11 @@ def _rules(text: str, rule: re.Pattern[str]) -> Tasks:
     bodies: dict[str, list[str]] = {}
     body: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
-        named = rule.match(line)
         if line.startswith((" ", "\t")):
             body.append(line.strip().lstrip("@-+"))
-        elif named:
+            continue
+        named = rule.match(line)
+        if named:
             body = []
             for name in named[1].split():
                 needed.setdefault(name, named[2].split())
@@ -309,14 +318,16 @@ def _commands_in(task: object) -> list[str]:
 
 
 def _pre_commit(directory: Path) -> Tasks:
+    configuration = read_yaml(directory / ".pre-commit-config.yaml")
+    hooks: list[object] = []
+    for repository in configuration.get("repos") or []:
+        hooks += mapping(repository).get("hooks") or []
     tasks = {}
-    for repository in read_yaml(directory / ".pre-commit-config.yaml").get("repos") or []:
-        for listed in mapping(repository).get("hooks") or []:
-            hook = mapping(listed)
-            name = str(hook.get("id", ""))
-            entry = hook.get("entry") or HOOKS.get(name, name)
-            arguments = shlex.join(strings(hook.get("args")))
-            tasks[name] = [f"{entry} {arguments}"]
+    for hook in map(mapping, hooks):
+        name = str(hook.get("id", ""))
+        entry = hook.get("entry") or HOOKS.get(name, name)
+        arguments = shlex.join(strings(hook.get("args")))
+        tasks[name] = [f"{entry} {arguments}"]
     return tasks
 
 
