@@ -7,6 +7,7 @@ first attempt of every sibling has ended, together with all others that failed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -81,6 +82,44 @@ class ParallelGroups:
             group.close()
 
 
+@dataclass
+class Sibling:
+    """A task of a group.
+
+    first_attempt: Its result is None if the task was held back: too many others had failed.
+    recovery: None unless the task is recovered.
+    is_failing: Whether its first attempt failed, and it has not been recovered since.
+    is_pending: Whether pytest has not had its result yet.
+    """
+
+    task: Task
+    first_attempt: Future[TaskRun | None] = field(init=False)
+    recovery: Future[TaskResult] | None = None
+    is_failing: bool = False
+    is_pending: bool = True
+
+    def ended(self) -> TaskRun | None:
+        """Wait for the first attempt; None if the task was held back or could not be started.
+
+        An exception is not raised here but when pytest asks for the result of this task.
+        """
+        if self.first_attempt.cancelled() or self.first_attempt.exception():
+            return None
+        return self.first_attempt.result()
+
+    def status(self, failed: batch.Status) -> batch.Status:
+        if self.first_attempt.running():
+            return "running..."
+        task_run = self.ended() if self.first_attempt.done() else None
+        if task_run is None:
+            return "waiting"
+        if task_run.failed is not None:
+            return failed
+        if task_run.result is not None and task_run.result.passed:
+            return "complete"
+        return "skipped"
+
+
 class Group:
     """Tasks of one spec that run at once.
 
@@ -95,132 +134,106 @@ class Group:
         from concurrent.futures import ThreadPoolExecutor
 
         self._spec_run = spec_run
-        self._tasks = {task.name: task for task in tasks}
         self._failures_left = failures_left
         self._show = show
-        # The tasks whose results pytest has not asked for.
-        self._pending = set(self._tasks)
-        self._failing: set[str] = set()
         workers = min(spec_run.services.settings.jobs, len(tasks))
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ralph")
-        self._first_attempts: dict[str, Future[TaskRun | None]] = {}
-        self._recoveries: dict[str, Future[TaskResult]] = {}
-        for task in tasks:
-            self._submit(task)
+        self._siblings = {task.name: Sibling(task) for task in tasks}
+        for sibling in self._siblings.values():
+            self._submit(sibling)
 
-    def _submit(self, task: Task) -> None:
-        self._first_attempts[task.name] = self._pool.submit(self._begin, task)
+    def _submit(self, sibling: Sibling) -> None:
+        sibling.first_attempt = self._pool.submit(self._begin, sibling)
 
-    def _begin(self, task: Task) -> TaskRun | None:
+    def _begin(self, sibling: Sibling) -> TaskRun | None:
         """Make the first attempt, in the pool; None if too many siblings have failed."""
-        if self._failures_left is not None and len(self._failing) >= self._failures_left:
+        failing = sum(other.is_failing for other in self._siblings.values())
+        if self._failures_left is not None and failing >= self._failures_left:
             return None
-        task_run = self._spec_run.begin(task)
-        if not task_run.good:
-            self._failing.add(task.name)
+        task_run = self._spec_run.begin(sibling.task)
+        sibling.is_failing = not task_run.good
         return task_run
 
     def result(self, task: Task) -> TaskResult:
         """Wait for the result of a task."""
+        sibling = self._siblings[task.name]
         try:
-            return self._finish(self._first_attempt(task), task.name)
+            return self._finish(sibling)
         finally:
-            self._pending.discard(task.name)
-            if not self._pending:
+            sibling.is_pending = False
+            if not self._pending():
                 self.stop()
 
-    def _first_attempt(self, task: Task) -> TaskRun:
-        while True:
-            task_run = self._first_attempts[task.name].result()
-            if task_run is not None:
-                return task_run
+    def _pending(self) -> list[Sibling]:
+        return [sibling for sibling in self._siblings.values() if sibling.is_pending]
+
+    def _finish(self, sibling: Sibling) -> TaskResult:
+        task_run = sibling.first_attempt.result()
+        while task_run is None:
             # It was held back for failures that did not end the run: they were recovered.
-            self._failing.clear()
-            for name in self._held_back():
-                self._submit(self._tasks[name])
-
-    def _held_back(self) -> list[str]:
-        names = [name for name, future in self._first_attempts.items() if future.done()]
-        return [name for name in names if self._ended(name) is None]
-
-    def _ended(self, name: str) -> TaskRun | None:
-        """Return the first attempt of a task that has ended.
-
-        An exception in it is not raised here but when pytest asks for the result of that task.
-        """
-        future = self._first_attempts[name]
-        if future.cancelled() or future.exception():
-            return None
-        return future.result()
-
-    def _finish(self, task_run: TaskRun, name: str) -> TaskResult:
+            self._start_held_back()
+            task_run = sibling.first_attempt.result()
         if task_run.failed is None or not self._spec_run.recovery:
             return self._spec_run.finish(task_run)
-        if name not in self._recoveries:
-            self._recover_all_failed(name)
-        result = self._recoveries[name].result()
+        if sibling.recovery is None:
+            self._recover_all_failed(sibling)
+        assert sibling.recovery is not None
+        result = sibling.recovery.result()
         if result.passed:
-            self._failing.discard(name)
-        self._show_results(name)
+            sibling.is_failing = False
+        self._show_results(sibling)
         return result
 
-    def _recover_all_failed(self, name: str) -> None:
+    def _start_held_back(self) -> None:
+        for sibling in self._siblings.values():
+            sibling.is_failing = False
+        for sibling in self._pending():
+            if sibling.first_attempt.done() and sibling.ended() is None:
+                self._submit(sibling)
+
+    def _recover_all_failed(self, first: Sibling) -> None:
         # Imported here: most groups pass.
         from pytest_ralph.report import batch
 
         if self._is_running():
             self._show(batch.partial_failure(self._statuses()))
         failed = {}
-        for sibling in self._first_attempts:
-            # Waits for the sibling's first attempt.
-            task_run = self._ended(sibling)
-            if task_run is not None and task_run.failed and sibling in self._pending:
-                failed[sibling] = task_run
+        for sibling in self._pending():
+            task_run = sibling.ended()
+            if task_run is not None and task_run.failed:
+                failed[sibling.task.name] = task_run
+        # No other first attempt runs any more.
         if len(failed) > 1:
             self._show(batch.multiple_failures(self._statuses(), list(failed)))
         else:
-            self._show(batch.retry_after_siblings(self._statuses(), name))
-        for sibling, task_run in failed.items():
-            if sibling not in self._recoveries:
-                self._recoveries[sibling] = self._pool.submit(self._spec_run.finish, task_run)
+            self._show(batch.retry_after_siblings(self._statuses(), first.task.name))
+        for name, task_run in failed.items():
+            sibling = self._siblings[name]
+            if sibling.recovery is None:
+                sibling.recovery = self._pool.submit(self._spec_run.finish, task_run)
 
     def _is_running(self) -> bool:
-        return any(not future.done() for future in self._first_attempts.values())
+        return any(not sibling.first_attempt.done() for sibling in self._siblings.values())
 
     def _statuses(self) -> dict[str, batch.Status]:
         failed: batch.Status = "FAILED (attempt 1)" if self._is_running() else "failed"
-        return {name: self._status(name, failed) for name in self._first_attempts}
+        return {name: sibling.status(failed) for name, sibling in self._siblings.items()}
 
-    def _status(self, name: str, failed: batch.Status) -> batch.Status:
-        future = self._first_attempts[name]
-        if future.running():
-            return "running..."
-        if not future.done():
-            return "waiting"
-        task_run = self._ended(name)
-        if task_run is None:
-            return "waiting"
-        if task_run.failed is not None:
-            return failed
-        if task_run.result is not None and task_run.result.passed:
-            return "complete"
-        return "skipped"
-
-    def _show_results(self, last: str) -> None:
-        """Show the results of several recoveries, once the last of them has ended."""
-        if len(self._recoveries) < 2:
+    def _show_results(self, last: Sibling) -> None:
+        """Show the results of several recoveries, once pytest has asked for the last of them."""
+        recovered = [sibling for sibling in self._siblings.values() if sibling.recovery]
+        pending = [sibling for sibling in recovered if sibling.is_pending]
+        if len(recovered) < 2 or pending != [last]:
             return
-        if any(not future.done() for future in self._recoveries.values()):
-            return
-        results = {}
-        for name, future in self._recoveries.items():
-            if not future.exception():
-                results[name] = future.result()
-        if self._pending & results.keys() == {last}:
-            from pytest_ralph.report import batch
+        reasons = {}
+        for sibling in recovered:
+            assert sibling.recovery is not None
+            if not sibling.recovery.exception():
+                reasons[sibling.task.name] = _reason(sibling.recovery.result())
 
-            reasons = {name: _reason(result) for name, result in results.items()}
-            self._show(batch.retry_results(reasons))
+        from pytest_ralph.report import batch
+
+        self._show(batch.retry_results(reasons))
 
     def stop(self) -> None:
         """Start no further task."""
