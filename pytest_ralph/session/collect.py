@@ -130,9 +130,12 @@ class SpecCollection:
 
     def _missing_executors(self) -> list[str]:
         """Return a line for each executor that is not installed. A run may not need it."""
-        executors = self.run.resources.executors(self.run.settings)
-        problems = [(executor.name, executor.available()) for executor in executors]
-        return [f"ralph: executor {name}: {problem}" for name, problem in problems if problem]
+        lines = []
+        for executor in self.run.resources.executors(self.run.settings):
+            problem = executor.available()
+            if problem:
+                lines.append(f"ralph: executor {executor.name}: {problem}")
+        return lines
 
     def _mode_line(self) -> str:
         settings = self.run.settings
@@ -176,13 +179,13 @@ class SpecCollection:
         if not is_named and file_path.name != TASKS_NAME:
             return None
         known_path = self._known_path(parent.config, file_path)
-        if known_path != file_path:
-            shown = self.run.specs.relative(known_path)
-            same = f"{self.run.specs.relative(file_path)} is the same file as {shown}: it runs once"
-            if not self.run.worker:
-                self.run.messages.note(same)
-            return None
-        return SpecFile.of(parent, file_path, self.run)
+        if known_path == file_path:
+            return SpecFile.of(parent, file_path, self.run)
+        if not self.run.worker:
+            path = self.run.specs.relative(file_path)
+            same = self.run.specs.relative(known_path)
+            self.run.messages.note(f"{path} is the same file as {same}: it runs once")
+        return None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(

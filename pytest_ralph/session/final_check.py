@@ -130,15 +130,17 @@ class FinalCheck:
 
     def _task(self, spec: Spec, result: TaskResult) -> Task | None:
         """Return a task, checked off only if it was that before the run."""
+        name = result.name
         spec_run = self._run.spec_runs.get(spec.path)
-        if spec_run is not None and result.name in spec_run.begun:
-            return spec_run.begun[result.name].task
-        task = spec.get(result.name)
+        if spec_run is not None and name in spec_run.begun:
+            return spec_run.begun[name].task
+        task = spec.get(name)
         if task is None:
             return None
         source = self._run.specs.snapshots.get(result.spec_path, "")
-        before = Spec.parse(source, spec.path).get(result.name)
-        return replace(task, checked=before is not None and before.checked)
+        before = Spec.parse(source, spec.path).get(name)
+        was_checked = before is not None and before.checked
+        return replace(task, checked=was_checked)
 
     def _spec(self, relative: str) -> Spec | None:
         """Return the spec at a path; None if it cannot be read any more."""
@@ -185,8 +187,9 @@ class FinalCheck:
             all_work = self._late_work
         found = [work for work in all_work if _may_have_broken(work, watched)]
         commands = " ".join(check.command for check in watched.task.verify.checks)
-        named = [work for work in found if any(path in commands for path in work.changed)]
-        return (named or found)[-MOST_CULPRITS:]
+        likely = [work for work in found if any(path in commands for path in work.changed)]
+        culprits = likely or found
+        return culprits[-MOST_CULPRITS:]
 
     # Files that something other than an executor changed
 
@@ -259,7 +262,8 @@ def _named_work(culprits: Iterable[ReportedWork]) -> str:
     for work in culprits:
         name = f"{work.result.spec} {work.result.id}"
         paths.setdefault(name, {}).update(dict.fromkeys(work.changed))
-    return " or ".join(f"{name} changed {listed_files([*paths[name]])}" for name in paths)
+    changes = [f"{name} changed {listed_files([*paths[name]])}" for name in paths]
+    return " or ".join(changes)
 
 
 def _work(results: Iterable[TaskResult], *, is_late: bool = False) -> Iterator[ReportedWork]:

@@ -117,15 +117,19 @@ def _run_wide_settings(spec: Spec) -> Iterator[LintFinding]:
 def remarks(run: Run, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
     """Yield how these tasks of a spec are read, its problems, and what the history knows."""
     path = run.specs.relative(spec.path)
+    mask = run.resources.mask
     for task in tasks:
-        reading = run.resources.mask(f"{task.heading}: {task.verify.describe()}")
+        reading = mask(f"{task.heading}: {task.verify.describe()}")
         yield f"{path}:{task.line}: {one_line(reading, LONGEST_READING)}"
+
+    plan = run.specs.plan(spec)
+    settings = run.specs.settings_of(spec)
     unselected_lines = _lines(spec.tasks) - _lines(tasks)
-    timeout = run.specs.settings_of(spec).timeout
-    for finding in lint(spec, run.specs.plan(spec).problems, timeout=timeout):
+    for finding in lint(spec, plan.problems, timeout=settings.timeout):
         # The codes in WARNED are reported as warnings in any case.
         if finding.code not in WARNED and finding.line not in unselected_lines:
-            yield run.resources.mask(format_text(finding, path))
+            yield mask(format_text(finding, path))
+
     if (run.directory / HISTORY_NAME).exists():
         yield from _risks(run, spec, path, {task.id for task in tasks})
         yield from _time_limits(run, spec, path, tasks)

@@ -76,10 +76,11 @@ def check_settings(run: Run, settings: Settings, *, needs_executor: bool) -> Non
 
 def check_tasks(run: Run, spec: Spec, settings: Settings) -> None:
     """Check the executors that tasks name, and that each task has one that can carry it out."""
+    path = run.specs.relative(spec.path)
     with_own = [task for task in spec.tasks if "Executor" in task.fields]
     for task in with_own:
-        place = f"{run.specs.relative(spec.path)}:{task.line}: "
-        _check_executors(run, settings._replace(executor=executors_of(task)), place)
+        own_settings = settings._replace(executor=executors_of(task))
+        _check_executors(run, own_settings, f"{path}:{task.line}: ")
 
     if not settings.execute or len(with_own) == len(spec.tasks):
         return
@@ -194,8 +195,8 @@ def _paths_of_tests(config: pytest.Config) -> Iterator[Path]:
 
 def _is_root_of(config: pytest.Config, directories: list[Path]) -> bool:
     """Return whether pytest's choice follows from the working directory and the given paths."""
+    root = config.rootpath
     starts = [config.invocation_params.dir, *directories]
-    has_setup = (config.rootpath / "setup.py").is_file()
-    if config.inipath is not None or has_setup:
-        return any(start.is_relative_to(config.rootpath) for start in starts)
-    return config.rootpath == Path(os.path.commonpath(starts))
+    if config.inipath is not None or (root / "setup.py").is_file():
+        return any(start.is_relative_to(root) for start in starts)
+    return root == Path(os.path.commonpath(starts))

@@ -211,6 +211,8 @@ def front_matter_layer(spec: Spec, path: str) -> Layer:
 
 def state_layer(state: State) -> Layer:
     """Return the limits that a state file sets. They apply where nothing else sets them."""
-    fields = {option.name: option.state_field for option in SETTINGS if option.state_field}
-    values = {name: state.data.get(field) for name, field in fields.items()}
-    return Layer(values, lambda option: fields[option.name])
+    values = {}
+    for option in SETTINGS:
+        if option.state_field:
+            values[option.name] = state.data.get(option.state_field)
+    return Layer(values, lambda option: str(option.state_field))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pytest
 
@@ -60,18 +60,22 @@ class SpecScheduling(LoadScopeScheduling):
         return nodeid
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-        scope = self._split_scope(self.registered_collections[node][item_index])
         super().mark_test_complete(node, item_index, duration)
-        if all(self.assigned_work[node][scope].values()):
-            del self.assigned_work[node][scope]
+        nodeid = self.registered_collections[node][item_index]
+        scope = self._split_scope(nodeid)
+        workload = self.assigned_work[node]
+        if all(workload[scope].values()):
+            del workload[scope]
 
     def _assign_work_unit(self, node: Any) -> None:
         if not self._indices:
             nodeids = self.registered_collections[node]
             self._indices = {nodeid: index for index, nodeid in enumerate(nodeids)}
         scope, unit = self.workqueue.popitem(last=False)
-        self.assigned_work.setdefault(node, {})[scope] = unit
-        node.send_runtest_some([self._indices[nodeid] for nodeid, done in unit.items() if not done])
+        workload = self.assigned_work.setdefault(node, {})
+        workload[scope] = unit
+        undone = [nodeid for nodeid, done in unit.items() if not done]
+        node.send_runtest_some([self._indices[nodeid] for nodeid in undone])
 
     def remove_node(self, node: Any) -> str | None:
         """Give the work of a dead worker to others, and return the test that it died in.
@@ -81,28 +85,22 @@ class SpecScheduling(LoadScopeScheduling):
         workload: dict[str, WorkUnit] = self.assigned_work.pop(node)
         crashed = self._crashed_test(node, workload)
         remaining = {scope: unit for scope, unit in workload.items() if not all(unit.values())}
-        self.workqueue = OrderedDict({**remaining, **self.workqueue})
         if remaining:
+            self.workqueue = OrderedDict({**remaining, **self.workqueue})
             for other in self.assigned_work:
                 self._reschedule(other)
         return crashed
 
     def _crashed_test(self, node: Any, workload: dict[str, WorkUnit]) -> str | None:
-        for unit, nodeid in _undone_tests(workload):
-            progress = self._progress_of(node, nodeid)
-            if progress == "waiting":
-                return None
-            unit[nodeid] = True
-            if progress == "running":
-                return nodeid
+        for unit in workload.values():
+            for nodeid in [nodeid for nodeid, done in unit.items() if not done]:
+                progress = self._progress_of(node, nodeid)
+                if progress == "waiting":
+                    return None
+                unit[nodeid] = True
+                if progress == "running":
+                    return nodeid
         return None
-
-
-def _undone_tests(workload: dict[str, WorkUnit]) -> Iterator[tuple[WorkUnit, str]]:
-    for unit in workload.values():
-        for nodeid, done in list(unit.items()):
-            if not done:
-                yield unit, nodeid
 
 
 def _groups_of_specs(nodeids: Sequence[str]) -> dict[str, str]:

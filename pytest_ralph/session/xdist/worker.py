@@ -57,10 +57,10 @@ class Handover(NamedTuple):
 
         pytest takes the directory around a copy without an ini file for the root.
         """
-        copy = root / self.project
-        is_around = any((copy / spec).exists() for spec in self.specs)
-        is_root = any((root / spec).exists() for spec in self.specs)
-        return copy if is_around and not is_root else root
+        for directory in (root, root / self.project):
+            if any((directory / spec).exists() for spec in self.specs):
+                return directory
+        return root
 
 
 def send_handover(node: Any, run: Run, *, every_spec: bool) -> None:
@@ -127,7 +127,8 @@ class Worker:
 
     def _work(self, item: Any, report: TaskReport) -> dict[str, Any]:
         """Return what was done about a task in a copy of the project."""
-        work = self._outbox.collect(self.run.spec_run(item.parent.spec), report.result)
+        spec_run = self.run.spec_run(item.parent.spec)
+        work = self._outbox.collect(spec_run, report.result)
         return {"work": work, "root": str(self.run.root)} if work else {}
 
     @cached_property
