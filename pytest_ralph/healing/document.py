@@ -378,8 +378,11 @@ def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
         return now.source
     try:
         text = in_head
+        no_fixes = {task.name for task in now.tasks if not task.fix_for}
         for made in edits:
-            text = made.applied_to(text, now.path)
+            if made.removed or not no_fixes.isdisjoint(made.blocks):
+                text = made.applied_to(text, now.path)
+        # In the order of the document: HEAD may lack earlier ones, too.
         text = _with_fixes(text, now)
         return _with_ticks(text, now)
     except SpecError:

@@ -414,11 +414,9 @@ def test_work_of_a_sibling_before_a_kill(project: Project) -> None:
 
     project.run("--ralph-commit=auto")
 
-    assert project.git("show", "--name-only", "--format=%s", "HEAD~1", "--", "*.txt").split() == [
-        "feat:",
-        "one",
-        "one.txt",
-    ]
+    commit = project.git("log", "--format=%H", "--grep=feat: one")
+    files = project.git("show", "--name-only", "--format=", commit, "--", "*.txt")
+    assert files == "one.txt"
 
 
 def test_work_after_a_regression_is_committed(project: Project) -> None:

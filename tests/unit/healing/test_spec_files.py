@@ -405,3 +405,18 @@ def test_only_the_document_waits_for_the_disk(path: Path, monkeypatch: pytest.Mo
     work.executed(fix)
     work.passed(task, 4)
     assert len(synced) == 1
+
+
+def test_a_commit_has_the_fixes_in_their_order(path: Path) -> None:
+    """Also those of an earlier run that was killed before it committed them."""
+    in_head = path.read_bytes()
+    earlier = open_spec_files(path)
+    earlier.insert_fix(earlier.spec["1.1"], "1.1.1", fix_block("1.1.1", "1.1"), "failed")
+    work = open_spec_files(path)
+    work.insert_fix(work.spec["1.1"], "1.1.2", fix_block("1.1.2", "1.1"), "failed")
+
+    # A person edits the plan meanwhile, which is not committed.
+    plan_before = path.read_bytes()
+    path.write_bytes(plan_before + b"A remark\n")
+
+    assert work.own_version(in_head) == plan_before
