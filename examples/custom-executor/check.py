@@ -1,4 +1,4 @@
-"""Is one setting of server.ini right?"""
+"""Check one setting of server.ini."""
 
 import configparser
 import sys

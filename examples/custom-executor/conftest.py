@@ -1,4 +1,4 @@
-"""An executor in Python: a table of known mistakes and how to mend them.
+"""An executor in Python: a table of known mistakes and how to fix them.
 
 What takes minutes by hand and always goes the same way need not go to an agent. What is not in the table is left to
 whoever else is configured (`--ralph-executor claude`): None means "not me".
@@ -26,8 +26,12 @@ def pytest_ralph_execute(task, prompt: str, timeout: float) -> Outcome | None:
 
 def set_value(task, key: str, value: str) -> Outcome:
     config = Path("server.ini")
-    text, count = re.subn(rf"^{key} *=.*$", f"{key} = {value}", config.read_text(), flags=re.MULTILINE)
+    text, count = re.subn(
+        rf"^{key} *=.*$", f"{key} = {value}", config.read_text(), flags=re.MULTILINE
+    )
     if not count:
-        return Outcome(completed=False, failure=Failure(task_id=task.id, error=f"{config} has no {key} to set"))
+        return Outcome(
+            completed=False, failure=Failure(task_id=task.id, error=f"{config} has no {key} to set")
+        )
     config.write_text(text)
     return Outcome(completed=True, output=f"Approach: set {key} to {value}")

@@ -1,4 +1,4 @@
-"""Titles as they stand in an address."""
+"""Turn titles into parts of URLs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the house's own tool means when it says E-77."""
+"""Recognise E-77, the error of an in-house tool that no other rule knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# Not up when it is asked for the first time.
+# The service is not up at the first request.
 if [ ! -e asked ]; then
     touch asked
     echo "curl: (7) Failed to connect to localhost port 8080: Connection refused"

@@ -1,4 +1,4 @@
-"""Before a service that cannot be reached is fixed, it gets a moment."""
+"""Verify once more before a service that cannot be reached is fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could not be recovered is a matter for whoever is on duty."""
+"""Save the report of each task that was given up for the person on duty."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def pytest_ralph_escalated(task: Task, failure: Failure, reason: str) -> None:
-    desk = Path("on-duty")
-    desk.mkdir(exist_ok=True)
-    (desk / f"{task.name}.txt").write_text(f"{reason}\n\n{failure.report()}\n", encoding="utf-8")
+    reports = Path("on-duty")
+    reports.mkdir(exist_ok=True)
+    (reports / f"{task.name}.txt").write_text(f"{reason}\n\n{failure.report()}\n", encoding="utf-8")

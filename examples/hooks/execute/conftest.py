@@ -1,4 +1,4 @@
-"""The house's own way of doing things."""
+"""Carry out tasks about the greeting in Python; leave the others to the executor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def pytest_ralph_execute(task: Task) -> bool | None:
     if "greeting.txt" not in task.files:
-        # Not ours: whoever else can do it may.
+        # Not our task: the configured executor carries it out.
         return None
     Path("greeting.txt").write_text("hello\n", encoding="utf-8")
     return True

@@ -1,4 +1,4 @@
-"""A log of everything that ever went wrong."""
+"""Log every failed attempt."""
 
 from __future__ import annotations
 

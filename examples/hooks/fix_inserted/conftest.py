@@ -1,4 +1,4 @@
-"""Fix tasks go on somebody's list."""
+"""Add each fix task to a to-do list."""
 
 from __future__ import annotations
 

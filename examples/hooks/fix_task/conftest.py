@@ -1,4 +1,4 @@
-"""Every fix task names who it is for."""
+"""Write fix tasks that name their owner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def pytest_ralph_fix_task(task: Task, failure: Failure, number: str) -> str:
         [
             f"- [ ] {number} [FIX {task.id}] Fix: {summary}",
             "  - **Owner**: the greeting team",
-            f"  - **Do**: Find out why, and put it right: {summary}",
+            f"  - **Do**: Find and fix the cause: {summary}",
             f"  - **Verify**: {task.verify.text}",
         ]
     )

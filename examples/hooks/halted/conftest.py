@@ -1,4 +1,4 @@
-"""For a dashboard: where work came to a halt."""
+"""Write the failed and blocked tasks of a spec to a file, for example for a dashboard."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def pytest_ralph_halted(spec: Spec, failed: tuple[str, ...], blocked: tuple[str, ...]) -> None:
-    told = {"spec": spec.name, "failed": failed, "blocked": blocked}
-    Path("halted.json").write_text(json.dumps(told) + "\n", encoding="utf-8")
+    summary = {"spec": spec.name, "failed": failed, "blocked": blocked}
+    Path("halted.json").write_text(json.dumps(summary) + "\n", encoding="utf-8")

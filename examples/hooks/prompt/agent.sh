@@ -1,3 +1,3 @@
-# Stands for an agent: reads its prompt, does the work.
+# Stands in for an agent: it saves its prompt and does the work.
 cat > told.txt
 echo hello > greeting.txt

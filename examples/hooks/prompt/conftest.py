@@ -9,5 +9,7 @@ if TYPE_CHECKING:
 
 
 def pytest_ralph_prompt(task: Task, failure: Failure | None) -> str:
-    told = f"Task {task.id} of the house. Be brief, and change nothing but {', '.join(task.files)}.\n"
-    return told if failure is None else f"{told}It failed with: {failure.error}\n"
+    prompt = f"Task {task.id}: {task.title}. Change only {', '.join(task.files)}.\n"
+    if failure is not None:
+        prompt += f"It failed with: {failure.error}\n"
+    return prompt

@@ -1,4 +1,4 @@
-"""Good news is news too."""
+"""Note each recovered task with the fixes that helped."""
 
 from __future__ import annotations
 
