@@ -166,9 +166,10 @@ class Stage:
     @property
     def always_fails(self) -> bool:
         """Whether it is there to fail: `false`, `exit 1`."""
-        if self.program == "false":
-            return True
-        return self.program in ("exit", "return") and self.arguments[:1] not in ((), ("0",))
+        if self.program in ("exit", "return"):
+            # Without a status, it is that of the command before.
+            return self.arguments[:1] not in ((), ("0",))
+        return self.program == "false"
 
     @property
     def never_ends(self) -> bool:
@@ -338,20 +339,15 @@ def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
 
 def _read_script(script: str, simple: Simple, context: _Context) -> list[Stage]:
     """Read the script of `sh -c`: its first and last command take over the operators around it."""
-    stages = _read_stages(simple_commands(script), context)
-    outer = simple.redirections
-    stages = [
-        replace(
-            stage,
-            nested=stage.nested or simple.nested,
-            redirections=(*stage.redirections, *outer),
-        )
-        for stage in stages
-    ]
+    stages = []
+    for inner in _read_stages(simple_commands(script), context):
+        redirections = (*inner.redirections, *simple.redirections)
+        nested = inner.nested or simple.nested
+        stages.append(replace(inner, nested=nested, redirections=redirections))
     if stages:
         stages[0] = replace(stages[0], before=simple.before)
-        negated = stages[-1].negated != simple.negated
-        stages[-1] = replace(stages[-1], after=simple.after, negated=negated)
+        last = stages[-1]
+        stages[-1] = replace(last, after=simple.after, negated=last.negated != simple.negated)
     return stages
 
 
@@ -402,9 +398,9 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
     """Look through `timeout 60 …`, `uv run …`; None if it launches nothing that can be known."""
     rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
     rest = rest[launcher.operands :]
-    if rest[:1] == (Word("--"),):
+    if rest and rest[0] == Word("--"):
         rest = rest[1:]
-    runs_module = rest[:1] == (Word("-m"),)
+    runs_module = bool(rest) and rest[0] == Word("-m")
     if runs_module:
         rest = rest[1:]
     assignments, rest = _split_assignments(rest)
@@ -483,16 +479,18 @@ def _split_assignments(
 def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection]) -> str | None:
     """Return the script of `sh -c '…'`, `sh <<< '…'` or `eval '…'`."""
     program = program_name(words[0].text)
+    arguments = [word.text for word in words[1:]]
     if program == "eval":
-        return " ".join(word.text for word in words[1:]) or None
+        return " ".join(arguments) or None
     if program not in _SCRIPT_RUNNERS:
         return None
-    for flag, script in pairwise(words[1:]):
-        if _INLINE_SCRIPT.fullmatch(flag.text):
-            return script.text
-        if not flag.text.startswith(("-", "+")) and flag.text not in ("pipefail", "errexit"):
+    for flag, script in pairwise(arguments):
+        if _INLINE_SCRIPT.fullmatch(flag):
+            return script
+        # `-o pipefail` may stand before it.
+        if not flag.startswith(("-", "+")) and flag not in ("pipefail", "errexit"):
             return None
-    if not all(word.text.startswith(("-", "+")) for word in words[1:]):
+    if not all(argument.startswith(("-", "+")) for argument in arguments):
         # A script in a file, which reads the here-string.
         return None
     here_strings = [one.target for one in redirections if one.operator == "<<<"]
@@ -501,7 +499,9 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
 
 def _changed_directory(simple: Simple, directory: str | None) -> str | None:
     """Return where a `cd` leads, or None if that cannot be known."""
-    if directory is None or simple.program == "popd" or len(simple.words) != 2:
+    if directory is None or simple.program == "popd":
+        return None
+    if len(simple.words) != 2:
         return None
     target = simple.words[1]
     if not target.literal or target.text == "-":
@@ -512,11 +512,9 @@ def _changed_directory(simple: Simple, directory: str | None) -> str | None:
 
 def _option_value(option: re.Pattern[str], arguments: Sequence[str]) -> str | None:
     """Return the value of an option that is written `--name=value` or `--name value`."""
-    for number, argument in enumerate(arguments):
+    remaining = iter(arguments)
+    for argument in remaining:
         match = option.fullmatch(argument)
-        if not match:
-            continue
-        if match["path"] is not None:
-            return match["path"]
-        return next(iter(arguments[number + 1 : number + 2]), None)
+        if match:
+            return next(remaining, None) if match["path"] is None else match["path"]
     return None

@@ -18,6 +18,9 @@ _BARE = re.compile(r"(?:[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+|(?<=/)\([\w.-]+\)(?=/))+
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
 _EXPANSION = re.compile(r"\$[\w({@*#?$!-]")
+_PLAIN_IN_QUOTES = re.compile(r"[^\"\\$`]+")
+# What a backslash protects between double quotes; before anything else it is a character.
+_ESCAPED_IN_QUOTES = re.compile(r"\\([\"\\$`\n])")
 _NESTING = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[()]", re.DOTALL)
 _MAX_DEPTH = 16
 
@@ -189,7 +192,9 @@ class _Reader:
         is_pattern = operator == ")" and self.parentheses < 0
         self.parentheses = max(self.parentheses, 0)
         joined = _JOINS.get(operator, operator)
-        if not draft.words or draft.words[0].text in _HEADS or is_pattern:
+        if is_pattern or not draft.words:
+            return None, joined
+        if draft.words[0].text in _HEADS:
             return None, joined
         simple = draft.finish(self.source[draft.start : end].strip())
         return replace(simple, looped=self.loops > 0), joined
@@ -226,11 +231,10 @@ class _Reader:
         while self.at < len(self.source) and self._skip_blank():
             pass
 
-        target = ""
-        if self.at < len(self.source) and not _OPERATOR.match(self.source, self.at):
-            target = self._word().text
-            if match[2] in ("<<", "<<-"):
-                self.heredocs.append(target)
+        has_target = self.at < len(self.source) and not _OPERATOR.match(self.source, self.at)
+        target = self._word().text if has_target else ""
+        if has_target and match[2] in ("<<", "<<-"):
+            self.heredocs.append(target)
         return Redirection(match[1], match[2], target)
 
     def _at_process_substitution(self) -> bool:
@@ -312,9 +316,14 @@ class _Reader:
             char = self.source[self.at]
             if char == '"':
                 break
-            if char == "\\" and self.source[self.at + 1 : self.at + 2] in tuple('"\\$`\n'):
-                parts.append(self.source[self.at + 1 : self.at + 2].replace("\n", ""))
-                self.at += 2
+            plain = _PLAIN_IN_QUOTES.match(self.source, self.at)
+            escaped = _ESCAPED_IN_QUOTES.match(self.source, self.at)
+            if plain:
+                parts.append(plain[0])
+                self.at = plain.end()
+            elif escaped:
+                parts.append(escaped[1].replace("\n", ""))
+                self.at = escaped.end()
             elif char == "`" or _EXPANSION.match(self.source, self.at):
                 parts.append(self._expansion(char))
                 literal = False

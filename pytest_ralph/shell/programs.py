@@ -30,10 +30,12 @@ _ROLE_HINTS = {
 }
 # A role suggested by a word behind a program of which nothing else is known: `tach check`.
 _ROLE_OF_ARGUMENT = {
-    "lint": frozenset("lint check validate audit analyze analyse scan --check --lint".split()),
-    "format": frozenset("format fmt --dry-run --fail-on-change".split()),
-    "test": frozenset("test tests spec --test".split()),
-    "build": frozenset("build compile bundle".split()),
+    **dict.fromkeys(
+        "lint check validate audit analyze analyse scan --check --lint".split(), "lint"
+    ),
+    **dict.fromkeys("format fmt --dry-run --fail-on-change".split(), "format"),
+    **dict.fromkeys("test tests spec --test".split(), "test"),
+    **dict.fromkeys("build compile bundle".split(), "build"),
 }
 
 
@@ -66,8 +68,8 @@ class Call:
     @classmethod
     def read(cls, arguments: Sequence[str]) -> Call:
         """Read the words that are written behind the program."""
-        options = frozenset(word for word in arguments if word.startswith("-"))
-        return cls(tuple(word for word in arguments if word not in options), options)
+        words = [word for word in arguments if not word.startswith("-")]
+        return cls(tuple(words), frozenset(arguments).difference(words))
 
     def matches(self, operands: Sequence[str], arguments: Sequence[str]) -> bool:
         """Whether the program with these operands and arguments is this call."""
@@ -167,9 +169,8 @@ class Programs:
     def role_of_arguments(self, arguments: Sequence[str]) -> str:
         """Return what the words behind an unknown program suggest that it is for."""
         for argument in arguments[:3]:
-            for role, words in _ROLE_OF_ARGUMENT.items():
-                if argument in words:
-                    return role
+            if argument in _ROLE_OF_ARGUMENT:
+                return _ROLE_OF_ARGUMENT[argument]
         return ""
 
     def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
@@ -269,11 +270,9 @@ def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:
 def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for role, text in programs.items():
-        for name in text.split():
-            found[name] = role
+        found |= dict.fromkeys(text.split(), role)
     for role, text in calls.items():
-        for call in text.split(","):
-            found[" ".join(call.split())] = role
+        found |= {" ".join(call.split()): role for call in text.split(",")}
     return found
 
 
