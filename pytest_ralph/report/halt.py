@@ -121,8 +121,8 @@ def _non_retryable(
 ) -> list[str]:
     """Return an error that only a person can resolve, in the form of the protocol."""
     heading = f"ERROR: {kind} (NON-RETRYABLE)"
-    lines = [heading, "=" * len(heading), ""]
     body = [*facts, "", "RALPH CANNOT PROCEED", "", *resolution, "", f"[HALTED - {verdict}]"]
+    lines = [heading, "=" * len(heading), ""]
     for line in body:
         text = line.lstrip()
         indent = line[: len(line) - len(text)]
@@ -161,14 +161,20 @@ class _Page:
         """Describe every task, or of many the first and the last few."""
         if not tasks:
             return ["None", ""]
+        first = tasks
+        last: Sequence[TaskResult] = ()
         hidden = len(tasks) - 2 * SHOWN_AT_EITHER_END
+        if hidden > 1:
+            first = tasks[:SHOWN_AT_EITHER_END]
+            last = tasks[-SHOWN_AT_EITHER_END:]
+
         lines = []
-        for index, task in enumerate(tasks):
-            is_hidden = SHOWN_AT_EITHER_END <= index < len(tasks) - SHOWN_AT_EITHER_END
-            if hidden <= 1 or not is_hidden:
-                lines += [*describe(task), ""]
-            elif index == SHOWN_AT_EITHER_END:
-                lines += [f"{self.ellipsis} {hidden:,} more", ""]
+        for task in first:
+            lines += [*describe(task), ""]
+        if last:
+            lines += [f"{self.ellipsis} {hidden:,} more", ""]
+        for task in last:
+            lines += [*describe(task), ""]
         return lines
 
 
@@ -181,12 +187,16 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
             yield from page.field("  Commit: ", task.commit)
 
     def failed(task: TaskResult) -> Iterator[str]:
+        kind = "unknown"
+        details = task.reason
         failure = task.last_failure
+        if failure is not None:
+            kind = failure.kind
+            details = failure.error
         attempts = max(len(task.verifications), 1)
         yield page.status(task, "FAILED")
         yield f"  Attempts: {attempts}/{max(attempts, halt.max_attempts)}"
-        yield from page.field("  Error: ", failure.kind if failure else "unknown")
-        details = failure.error if failure else task.reason
+        yield from page.field("  Error: ", kind)
         if details:
             yield from page.field("  Details: ", details)
 
@@ -203,13 +213,11 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
     for number, step in enumerate(steps, 1):
         resume += page.field(f"{number}. ", step)
     start_fresh = page.field("", "To start fresh: Add --ralph-fresh flag")
+    failed_heading = "FAILED TASK" if len(halt.failed) == 1 else "FAILED TASKS"
     return [
         ("", [*page.field("Reason: ", halt.reason), ""]),
         ("COMPLETED TASKS", page.tasks(halt.completed, completed)),
-        (
-            "FAILED TASK" if len(halt.failed) == 1 else "FAILED TASKS",
-            page.tasks(halt.failed, failed),
-        ),
+        (failed_heading, page.tasks(halt.failed, failed)),
         ("BLOCKED TASKS", page.tasks(halt.blocked, blocked)),
         ("STATE PRESERVED", [*preserved, ""]),
         ("RESUME INSTRUCTIONS", [*resume, "", *start_fresh, ""]),

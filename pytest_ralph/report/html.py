@@ -133,24 +133,27 @@ def _digest(text: str) -> str:
 
 def embedded(run: RunSummary) -> str:
     """Return the tasks as JSON from which no content can break out of its element."""
-    tasks = []
-    for task in in_file_order(run.tasks):
-        data = _without_defaults(task)
-        if task.attempts:
-            attempts = [_shortened(attempt, run.root) for attempt in task.attempts]
-            data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
-        if task.bad:
-            data["advice"] = next_steps(task)
-        if task.fixes:
-            data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
-        notes = _notes(task)
-        data.pop("notes", None)
-        if notes:
-            data["notes"] = notes
-        tasks.append(data)
+    tasks = [_embedded_task(task, run.root) for task in in_file_order(run.tasks)]
     kinds = {kind: words_for(kind) for kind in run.kinds}
     text = json.dumps({"tasks": tasks, "kinds": kinds}, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _embedded_task(task: TaskResult, root: str) -> dict[str, Any]:
+    """Return a task with its attempts and fixes as JSON."""
+    data = _without_defaults(task)
+    if task.attempts:
+        attempts = [_shortened(attempt, root) for attempt in task.attempts]
+        data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
+    if task.bad:
+        data["advice"] = next_steps(task)
+    if task.fixes:
+        data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
+    notes = _notes(task)
+    data.pop("notes", None)
+    if notes:
+        data["notes"] = notes
+    return data
 
 
 def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
@@ -247,10 +250,10 @@ class Progress:
 
     @classmethod
     def of(cls, run: RunSummary, spec: str) -> Progress:
-        of_spec = run._replace(tasks=tuple(task for task in run.tasks if task.spec == spec))
-        passed = sum(task.passed for task in of_spec.tasks)
-        text = f"{passed:,} of {len(of_spec.tasks):,} pass"
-        return cls(spec, charts.meter(of_spec.counts), text)
+        tasks = tuple(task for task in run.tasks if task.spec == spec)
+        counts = run._replace(tasks=tasks).counts
+        passed = sum(task.passed for task in tasks)
+        return cls(spec, charts.meter(counts), f"{passed:,} of {len(tasks):,} pass")
 
 
 @dataclass(frozen=True)

@@ -146,16 +146,18 @@ def add_attempts(testcase: Any, report: pytest.TestReport, task: TaskResult) -> 
     Call this for the call report, after pytest's writer has seen it (in a `trylast` hook) and
     before the teardown report, with which the writer closes the testcase.
     """
-    testcase.add_attribute("name", _line(f"{task.name or task.id} {task.title}".strip()))
+    name = f"{task.name or task.id} {task.title}".strip()
+    testcase.add_attribute("name", _line(name))
     nodes: list[Element] = testcase.nodes
     _describe_failure(nodes, task)
     if report.outcome == "skipped":
         return
 
     tag = "rerunFailure" if report.failed else "flakyFailure"
-    closing = (index for index, node in enumerate(nodes) if node.tag in CLOSING_TAGS)
-    end = next(closing, len(nodes))
-    nodes[end:end] = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
+    attempts = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
+    closing = [node for node in nodes if node.tag in CLOSING_TAGS]
+    others = [node for node in nodes if node not in closing]
+    nodes[:] = [*others, *attempts, *closing]
 
 
 def is_written(config: pytest.Config) -> bool:
@@ -200,16 +202,16 @@ def _evidence(attempt: Attempt) -> Iterator[str]:
     facts = {
         "attempt": f"{attempt.number} ({attempt.what})",
         "command": attempt.command,
-        "exit status": "" if attempt.exit_code is None else str(attempt.exit_code),
-        "timed out": "yes" if attempt.timed_out else "",
+        "exit status": attempt.exit_code,
+        "timed out": "yes" if attempt.timed_out else None,
         "expected": attempt.expected,
         "got": attempt.got,
         "files": ", ".join(attempt.files),
         "failed tests": ", ".join(attempt.failed_tests),
-        "missing": attempt.missing or "",
+        "missing": attempt.missing,
         "decision": attempt.decision,
         "log": attempt.log,
     }
     for name, fact in facts.items():
-        if fact:
+        if fact not in (None, ""):
             yield f"  {name}: {fact}"
