@@ -87,7 +87,7 @@ APPROVING = re.compile(
     re.IGNORECASE,
 )
 TOP_HEADING = re.compile(r"^#+ [A-Z ]+$")
-COUNT = re.compile(r"^\W*(?:[\w-]+: )?\d+(?:/\d+| of \d+)? [a-z]")
+COUNT = re.compile(r"^(?:[\w-]+: )?\d+(?:/\d+| of \d+)? [a-z]")
 
 
 def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
@@ -182,9 +182,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
 
 def disapproves(text: str) -> bool:
     """Return whether a line says that something is not as it should be, and is no summary."""
-    if any(one.search(text) for one in (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)):
+    if not DISAPPROVING.search(text) or not _has_several_words(text):
         return False
-    return DISAPPROVING.search(text) is not None and _has_several_words(text)
+    return not any(
+        one.search(text) for one in (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)
+    )
 
 
 def _is_complaint(text: str) -> bool:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -54,6 +54,45 @@ ENDING = re.compile(r"^(?:Failure|Error|Failed)\W*$", re.IGNORECASE)
 LABELLED = re.compile(r".*(?:Message|Stack|Failure|Error|Exception|Expected|Actual|code)\b.*:$")
 # A ruler with a name in it: `---- tests::total stdout ----`, `── Failure (test-a.R:1): total ───`
 IN_RULER = re.compile(
+    r"^(?:[-=~_]{2,}|[─━═]{2,}) "
+    r"(?:(?:Failure|Error|FAIL(?:ED)?|\d+\.|#\d+)\s*(?:\([^)]*\))?:? )?"
+    r"(?P<name>\S.*?)(?: (?:stdout|stderr|FAILED))? (?:[-=~_]{4,}|[─━═]{2,})$"
+)
+# "3 failed", "failures=3", "Failed: 3".
+COUNTED_WORD = re.compile("fail|broken", re.IGNORECASE)
+COUNTS = re.compile(
+    r"\b([1-9]\d*) (?:(?:out )?of \d+ )?"
+    r"(?:(?:tests?|specs?|scenarios?|examples?|checks?|cases?) )?"
+    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)\W{0,3}([1-9]\d*)\b",
+    re.IGNORECASE,
+)
+SENTENCES = (
+    # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
+    re.compile(
+        r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*"
+        r"(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in:? (?:test )?"
+        r"[('\"`]?(?P<name>\w+\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
+        r"(?: \(.*)?(?::|: (?P<error>\S.*))?$"
+    ),
+    # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
+    re.compile(
+        r"^(?:\[error\] )?\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+"
+        r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
+        r"(?:: (?P<error>\S.*)|.*)$",
+        re.IGNORECASE,
+    ),
+    # (1/2) test_cart.py:Cart.test_total:  FAIL: 5 != 6
+    re.compile(r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*)$"),
+    # doctest: TEST CASE:  ring wraps
+    re.compile(r"^\s*(?:TEST CASE|SCENARIO):\s+(?P<name>\S.*)$"),
+    # Failure ('test-cart.R:4'): total uses the quantity
+    re.compile(
+        r"^\W*(?:Failure|FAILURE|FAILED|FAIL|Failed)\s*(?:\([^)]*\)"
+        r"|\[[^\]]*\])\s*:?\s+(?P<name>\S.*)$"
+    ),
+)
+RULER = re.compile(
     r"^(?:[-=~_]{2,}|[─━═]{2,}) "
     r"(?:(?:Failure|Error|FAIL(?:ED)?|\d+\.|#\d+)\s*(?:\([^)]*\))?:? )?"
     r"(?P<name>\S.*?)(?: (?:stdout|stderr|FAILED))? (?:[-=~_]{4,}|[─━═]{2,})$"
@@ -216,33 +255,13 @@ def marked_lines(output: CommandOutput) -> frozenset[int]:
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     """Return the failing tests by the shape that names as many as are counted, else the first."""
-    reader = _ShapeReader(output.lines)
-    strong = [list(islice(read(), MOST_TESTS)) for read in reader.strong_shapes]
-    weak = [list(islice(read(), MOST_TESTS)) for read in reader.weak_shapes]
+    strong, weak = _ShapeReader(output.lines).shapes()
     counts = failed_counts(output)
-    candidates = [_without_files(tests) for tests in (*strong, *weak)]
-    counted = [tests for tests in candidates if _distinct(tests) in counts]
+    counted = [tests for tests in (*strong, *weak) if len(tests) in counts]
     if counted:
-        return max(counted, key=lambda tests: (not _are_files(tests), _distinct(tests)))
+        # Some runners mark both a file and the only test in it.
+        return min(counted, key=_are_files)
     return next(filter(None, strong), ())
-
-
-def _without_files(tests: Sequence[FailedTest]) -> Sequence[FailedTest]:
-    """Return the tests without the files that contain them, which runners mark the same way.
-
-    Of a test that is named with and without its suite, the longer name stays.
-    """
-    ends = {test.name.rpartition(" > ")[2] for test in tests if " > " in test.name}
-    named = [test for test in tests if not FILE_NAME.fullmatch(test.name)]
-    return [test for test in named if test.name not in ends] or tests
-
-
-def _are_files(tests: Sequence[FailedTest]) -> bool:
-    return all(FILE_NAME.fullmatch(test.name) for test in tests)
-
-
-def _distinct(tests: Sequence[FailedTest]) -> int:
-    return len({test.name for test in tests})
 
 
 def failed_counts(output: CommandOutput) -> set[int]:
@@ -257,28 +276,56 @@ def failed_counts(output: CommandOutput) -> set[int]:
     return counts - {0}
 
 
+def _are_files(tests: Iterable[FailedTest]) -> bool:
+    return all(FILE_NAME.fullmatch(test.name) for test in tests)
+
+
+def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
+    """Return one test per name, the first with an error.
+
+    Files that contain the others are left out, and of a test that is named with and without its
+    suite the longer name stays.
+    """
+    best: dict[str, FailedTest] = {}
+    for test in tests:
+        known = best.get(test.name)
+        if known is None or not known.error:
+            best[test.name] = test
+    ends = {name.rpartition(" > ")[2] for name in best if " > " in name}
+    named = [test for name, test in best.items() if not FILE_NAME.fullmatch(name)]
+    return [test for test in named if test.name not in ends] or list(best.values())
+
+
+class Title(NamedTuple):
+    """What may be the name of a failing test, and the error if the same line states it."""
+
+    line: int
+    text: str
+    error: str = ""
+
+
 class _ShapeReader:
     """Reads the shapes in the lines of one output."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.strong_shapes = (
-            self.listed,
-            self.named_in_sentences,
-            self.matching(MARKED),
-            self.between_rulers,
-            self.marked_at_end,
+
+    def shapes(self) -> tuple[Sequence[Sequence[FailedTest]], Sequence[Sequence[FailedTest]]]:
+        """Return the tests in each shape, and in those that count only if they are counted."""
+        strong = (
+            self._listed(),
+            self._matching(*SENTENCES),
+            self._matching(MARKED),
+            self._between_rulers(),
+            self._matching(END_MARK),
         )
-        # These occur in any text: they count only if a summary gives their number.
-        self.weak_shapes = (
-            self.numbered,
-            self.matching(IN_RULER),
-            self.matching(WEAKLY_MARKED),
-            self.matching(TITLED),
-            self.in_columns,
+        weak = (NUMBERED, IN_RULER, WEAKLY_MARKED, TITLED, IN_COLUMN)
+        return (
+            [self._tests(titles) for titles in strong],
+            [self._tests(self._matching(pattern)) for pattern in weak],
         )
 
-    def listed(self) -> Iterator[FailedTest]:
+    def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
         last_line = -LONGEST_BLOCK - 1
         column: int | None = None
@@ -296,74 +343,47 @@ class _ShapeReader:
                 # A list inside the block of an item.
                 continue
             last_line = number
-            yield from self._test(self._whole_title(match["name"], number), number)
+            yield Title(number, self._whole_title(match["name"], number))
 
-    def numbered(self) -> Iterator[FailedTest]:
-        """Yield the heads of numbered blocks, which need no heading above them."""
+    def _matching(self, *patterns: re.Pattern[str]) -> Iterator[Title]:
+        """Yield what a pattern catches as the name, or what stands before its match."""
         for number, line in enumerate(self.lines):
-            match = NUMBERED.match(line)
-            if match:
-                yield from self._test(self._whole_title(match["name"], number), number)
-
-    def matching(self, pattern: re.Pattern[str]) -> Callable[[], Iterator[FailedTest]]:
-        """Return a reader of the lines that match a pattern."""
-
-        def read() -> Iterator[FailedTest]:
-            for number, line in enumerate(self.lines):
-                match = pattern.match(line)
-                if match:
-                    yield from self._test(match["name"], number)
-
-        return read
-
-    def named_in_sentences(self) -> Iterator[FailedTest]:
-        """Yield the tests that a sentence names, as in "Failure in test_total"."""
-        for number, line in enumerate(self.lines):
-            lowered = line.lower()
-            if not any(word in lowered for word in SENTENCE_WORDS):
+            match = next(filter(None, (pattern.search(line) for pattern in patterns)), None)
+            if match is None:
                 continue
-            for sentence in SENTENCES:
-                match = sentence.match(line)
-                if match:
-                    error = match.groupdict("").get("error", "")
-                    yield from self._test(match["name"], number, error)
-                    break
+            caught = match.groupdict("")
+            text = caught.get("name") or _before(line, match)
+            if match.re is NUMBERED:
+                text = self._whole_title(text, number)
+            yield Title(number, text, caught.get("error", ""))
 
-    def between_rulers(self) -> Iterator[FailedTest]:
+    def _between_rulers(self) -> Iterator[Title]:
         """Yield names between two rulers, if the block below says that they failed."""
-        rulers = [number for number, line in enumerate(self.lines) if RULER.match(line)]
-        for ruler in rulers:
-            name = self.lines[ruler - 1].strip()
-            is_between = ruler - 2 in rulers and not COLUMNS.search(name)
-            if is_between and any(FAILED_WORD.search(self.lines[at]) for at in self._block(ruler)):
-                yield from self._test(name, ruler)
+        rulers = {number for number, line in enumerate(self.lines) if RULER.match(line)}
+        for number, name in enumerate(self.lines):
+            is_between = number - 1 in rulers and number + 1 in rulers
+            if not is_between or number in rulers or COLUMNS.search(name):
+                continue
+            block = self._block(number + 1)
+            if any(FAILED_WORD.search(self.lines[at]) for at in block):
+                yield Title(number + 1, name)
 
-    def marked_at_end(self) -> Iterator[FailedTest]:
-        """Yield lines that end with a mark for a failure, or with a mark and an expectation."""
-        for number, line in enumerate(self.lines):
-            found = marked_at_end(line)
-            if found:
-                name, error = found
-                yield from self._test(name, number, error)
+    def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:
+        """Return the tests with these titles, apart from those that are no name."""
+        tests = (self._test(title) for title in titles)
+        return _distinct(islice(filter(None, tests), MOST_TESTS))
 
-    def in_columns(self) -> Iterator[FailedTest]:
-        """Yield what stands before the word "fail" in the rows of a table."""
-        for number, line in enumerate(self.lines):
-            mark = IN_COLUMN.search(line)
-            if mark:
-                yield from self._test(_name_before(line, mark), number)
-
-    def _test(self, text: str, number: int, error: str = "") -> Iterator[FailedTest]:
-        """Yield the test with this name, unless the text is no name."""
+    def _test(self, title: Title) -> FailedTest | None:
+        number, text, error = title
         stated = STATED.match(text)
         if stated and not error:
             text = stated["name"]
             error = stated["error"]
         name = clean_name(text)
         if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
-            return
+            return None
         found = Quote(number, error) if error else self._expectation(number)
-        yield FailedTest(name, found.text, found.line)
+        return FailedTest(name, found.text, found.line)
 
     def _whole_title(self, text: str, number: int) -> str:
         """Return the innermost line of a title that spans several: each is indented deeper."""
@@ -410,7 +430,7 @@ class _ShapeReader:
         """Numbers of the lines at which a block ends."""
         found = set()
         for number, line in enumerate(self.lines):
-            is_title = ITEM.match(line) or MARKED.match(line) or marked_at_end(line)
+            is_title = ITEM.match(line) or MARKED.match(line) or END_MARK.search(line)
             is_title = is_title or PASSED.match(line)
             # Most lines lack the word: test for it before searching with a pattern.
             is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
@@ -419,18 +439,8 @@ class _ShapeReader:
         return frozenset(found)
 
 
-def marked_at_end(line: str) -> tuple[str, str] | None:
-    """Return the name and the error on a line that ends with a mark for a failure."""
-    mark = END_MARK.search(line)
-    if mark is None:
-        return None
-    name = _name_before(line, mark)
-    if not name:
-        return None
-    return name, mark["error"] or ""
-
-
-def _name_before(line: str, mark: re.Match[str]) -> str:
+def _before(line: str, mark: re.Match[str]) -> str:
+    """Return the name before a mark."""
     before = line[: mark.start()]
     return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
 
