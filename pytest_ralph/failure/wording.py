@@ -68,7 +68,8 @@ PREFIXES = (
     SHELL_PLACE,
     # What runners of other programs put before an error.
     regex(
-        r"^g?make(?:\[\d+\])?: \*+ |^nox > |^[a-z][\w.]*: (?=[\w./-]+\.\w+:\d+:)|^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
+        r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
+        r"|^nox > |^[a-z][\w.]*: (?=[\w./-]+\.\w+:\d+:)"
         r"|^[\w-]+: error: (?=\S)|^(\w+): (?=\1: )|^\[\"(?=[A-Z])"
         r"|^(?:ERROR|CRITICAL):[\w.]+:|^(?:ERROR|CRITICAL) [\w.]+: (?=[a-z])"
         r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
@@ -97,7 +98,8 @@ PREFIXES = (
     regex(r"^[\w./-]+\.\w+::\S+ (?:- )?(?=\S)"),
     # Where a linter found something, in the columns of a table.
     regex(
-        r"^line \d+,? col(?:umn)? \d+ -? ?|^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
+        r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
+        r"|^line \d+,? col(?:umn)? \d+ -? ?"
         r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
     ),
     # Marks, and the numbers of a list.

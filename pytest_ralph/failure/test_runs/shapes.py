@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.failure.files import SOURCE_SUFFIX
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ NOT_A_NAME = re.compile(
     r"""(?:
       tests? | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
     | build | the\ build | results? | overall | test\ run | test\ suite
-    | [^A-Za-z\x80-\uffff]*                                     # a number, a ruler
+    | [^A-Za-z\x80-\uffff]* | .*\b\d+\ (?:passed|failed)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
@@ -202,7 +203,6 @@ BEFORE_NAME = re.compile(
 OF_CLASS = re.compile(
     r"^(?P<test>test )?(?P<name>\w+|(?<=^test ).+) \((?P<class>[\w.]+)\)(?: \(.*\))?$"
 )
-FILE_NAME = re.compile(r"[\w@./\\-]+\.[A-Za-z]\w{0,7}")
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
     r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$"
@@ -215,11 +215,12 @@ QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
 EXPECTATIONS = (
     re.compile(
         r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
-        r"(?:Error|Exception|Failure|Failed|Fault|Mismatch)(?: \[\w+\])?:.+)"
+        r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
     ),
     re.compile(
-        r"^\W{0,8}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received|actual|want"
-        r"|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))\b.*)",
+        r"^(?:\[info\])?[^\w(]{0,8}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
+        r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
+        r"\b.*)",
         re.IGNORECASE,
     ),
     re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
@@ -229,7 +230,8 @@ EXPECTATIONS = (
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
 NOT_AN_EXPECTATION = re.compile(
-    r"^\s*File \S+:\d+|Code ERR_|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)|Execution halted"
+    r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
+    r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
     r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
     r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
@@ -237,7 +239,8 @@ NOT_AN_EXPECTATION = re.compile(
     r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
     r"|# of (?:un)?expected |Message:$"
     r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|\d+ (?:tests?|passed)|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
+    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed)?\b)"
+    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
 )
 
 
@@ -260,7 +263,7 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     counted = [tests for tests in (*strong, *weak) if len(tests) in counts]
     if counted:
         # Some runners mark both a file and the only test in it.
-        return min(counted, key=_are_files)
+        return max(counted, key=lambda tests: (not _are_files(tests), len(tests)))
     return next(filter(None, strong), ())
 
 
@@ -277,7 +280,12 @@ def failed_counts(output: CommandOutput) -> set[int]:
 
 
 def _are_files(tests: Iterable[FailedTest]) -> bool:
-    return all(FILE_NAME.fullmatch(test.name) for test in tests)
+    return all(_is_file(test.name) for test in tests)
+
+
+def _is_file(name: str) -> bool:
+    path = name.partition(":")[0]
+    return " " not in path and SOURCE_SUFFIX.search(path) is not None
 
 
 def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
@@ -292,7 +300,7 @@ def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
         if known is None or not known.error:
             best[test.name] = test
     ends = {name.rpartition(" > ")[2] for name in best if " > " in name}
-    named = [test for name, test in best.items() if not FILE_NAME.fullmatch(name)]
+    named = [test for name, test in best.items() if not _is_file(name)]
     return [test for test in named if test.name not in ends] or list(best.values())
 
 
@@ -361,12 +369,12 @@ class _ShapeReader:
         """Yield names between two rulers, if the block below says that they failed."""
         rulers = {number for number, line in enumerate(self.lines) if RULER.match(line)}
         for number, name in enumerate(self.lines):
-            is_between = number - 1 in rulers and number + 1 in rulers
-            if not is_between or number in rulers or COLUMNS.search(name):
+            if number - 1 not in rulers or number in rulers or COLUMNS.search(name):
                 continue
-            block = self._block(number + 1)
-            if any(FAILED_WORD.search(self.lines[at]) for at in block):
-                yield Title(number + 1, name)
+            # Below the name may stand a description.
+            below = next((at for at in (number + 1, number + 2) if at in rulers), None)
+            if below and any(FAILED_WORD.search(self.lines[at]) for at in self._block(below)):
+                yield Title(below, name)
 
     def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:
         """Return the tests with these titles, apart from those that are no name."""
@@ -453,7 +461,7 @@ def clean_name(text: str) -> str:
     while name != before:
         before = name
         name = TIME.sub("", name)
-        name = PLACE.sub("", name).rstrip(" :─━═")
+        name = (PLACE.sub("", name) or name).rstrip(" :─━═")
         name = REMARK.sub("", NAME_END.sub("", name))
     return _with_class(QUOTED.sub(r"\2", name))
 

@@ -56,7 +56,7 @@ def samples(family: str) -> list[dict[str, Any]]:
         (Failure(kind="format_error", error="src/app/main.py"), "main.py: not formatted"),
         (Failure(kind="format_error", error="unformatted: File would be reformatted",
                  files=("src/a.py",)), "a.py: not formatted"),
-        (Failure(error="2:53  error  <img> is missing its alt text"), "img is missing its alt text"),
+        (Failure(error="2:53  error  <img> has no alt text"), "img has no alt text"),
         (Failure(error="awk: sum.awk:4:     ^ syntax error"), "sum.awk: syntax error"),
         (Failure(error="line 3 column 16 - Warning: missing </b>"), "missing </b>"),
         (Failure(error="tests/test_a.py::test_b expected 422, got 500"), "expected 422, got 500"),
