@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import pytest
     from _pytest._io import TerminalWriter
+
+
+def can_draw() -> bool:
+    """Return whether standard output takes more than ASCII."""
+    encoding = getattr(sys.stdout, "encoding", "") or ""
+    return encoding.lower().replace("-", "").startswith("utf")
 
 
 class Line(NamedTuple):

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from collections import defaultdict
-from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents import display_name
+from pytest_ralph.report.fix_tree import branches, changes, executions, history_line
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.phrases import (
-    ANOTHER_FAILURE,
-    FOR_VERBOSE,
-    cost,
-    duration,
-    token_count,
-)
+from pytest_ralph.report.not_run import TO_CHECK, not_run_lines
+from pytest_ralph.report.phrases import FOR_VERBOSE, cost, duration, token_count
 from pytest_ralph.results import NOT_RUN
-from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.bounded import fitted
 from pytest_ralph.text.inert import one_line, terminal
-from pytest_ralph.text.listing import joined, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pytest
 
-    from pytest_ralph.results import Attempt, FixResult, TaskResult
+    from pytest_ralph.report.fix_tree import Branch
+    from pytest_ralph.results import Attempt, TaskResult
 
 LONGEST = 400
 SHORTEST_TITLE = 16
 # The characters of pytest's -r that ask for recovered tasks: ours, that of a rerun, and all.
 RECOVERED_CHARS = frozenset("rRA")
-CHANGED_SHOWN = 5
-# How the reason of a task begins that needs `--ralph-allow=remote`.
-OUTSIDE = "changes something outside"
-TO_CHECK = "left for you to check (manual)"
 # How pytest's last line counts our outcomes, after those of pytest.
 COUNTED = ("recovered", "flaky", "blocked", "manual")
 COLOURS = {
@@ -45,114 +33,6 @@ COLOURS = {
     "recovered": "green",
     "passed": "green",
 }
-
-
-class FixSign(NamedTuple):
-    """How the outcome of a fix is drawn."""
-
-    sign: str
-    colour: str
-    words: str = ""
-
-
-FIX_SIGNS = {
-    "completed": FixSign("✓", "green"),
-    "verification_mismatch": FixSign("✗", "red", "did not help"),
-    "failed": FixSign("✗", "red", "failed"),
-    "open": FixSign("○", "yellow", "waits"),
-}
-
-
-def can_draw() -> bool:
-    """Return whether standard output takes more than ASCII."""
-    encoding = getattr(sys.stdout, "encoding", "") or ""
-    return encoding.lower().replace("-", "").startswith("utf")
-
-
-def history_line(task: TaskResult) -> str:
-    """Return the line that `.progress.md` keeps about a task that needed fixes."""
-    ids = [fix.id for depth, fix in task.all_fixes if depth == 0]
-    final = "PASS" if task.outcome == "recovered" else f"FAIL ({task.final})"
-    return fix_history_entry(task.id, ids, final)
-
-
-def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
-    """Return `demo: 1.3 to 2.7 blocked by 1.2`, one line per spec and reason.
-
-    The reason of a manual task is its own, so that all of a spec share a line.
-    """
-    in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
-    ranges: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for (spec, words), group in groupby(in_file_order, _why_not_run):
-        if words:
-            ranges[spec, words] += _shortened([task.id for task in group])
-
-    lines = []
-    for (spec, words), found in ranges.items():
-        lines.append(f"{spec}: {joined(found)} {words}")
-    return lines
-
-
-def _why_not_run(task: TaskResult) -> tuple[str, str]:
-    """Return the spec and why the task did not run; no words if that is shown elsewhere."""
-    words = ""
-    if task.outcome == "blocked":
-        words = task.reason
-    elif task.outcome == "manual":
-        words = TO_CHECK
-    elif task.outcome == "skipped" and task.reason.startswith(OUTSIDE):
-        words = f"not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
-    return task.spec, words
-
-
-def _shortened(ids: Sequence[str]) -> list[str]:
-    """Return three and more consecutive ids as `1.3 to 2.7`."""
-    if len(ids) < 3:
-        return [*ids]
-    return [f"{ids[0]} to {ids[-1]}"]
-
-
-class Branch(NamedTuple):
-    """Fixes that share a row, with the strokes that lead to it and those below it."""
-
-    stroke: str
-    below: str
-    fixes: tuple[FixResult, ...]
-
-    @property
-    def ids(self) -> str:
-        return joined(_shortened([fix.id for fix in self.fixes]))
-
-
-def branches(
-    fixes: Sequence[FixResult], indent: str = "", *, joined: bool = False
-) -> Iterator[Branch]:
-    """Yield the fixes as a tree, parents first.
-
-    With `joined`, consecutive fixes of one executor that ended alike share a row.
-    """
-    rows: list[tuple[FixResult, ...]] = []
-    for fix in fixes:
-        if joined and rows and _are_alike(rows[-1][-1], fix):
-            rows[-1] += (fix,)
-        else:
-            rows.append((fix,))
-
-    for row in rows:
-        stroke = "├─ "
-        below = f"{indent}│  "
-        if row is rows[-1]:
-            stroke = "└─ "
-            below = f"{indent}   "
-        yield Branch(f"{indent}{stroke}", below, row)
-        yield from branches(row[-1].children, below, joined=joined)
-
-
-def _are_alike(fix: FixResult, other: FixResult) -> bool:
-    """Return whether two fixes can share a row."""
-    if fix.children or fix.outcome == "open":
-        return False
-    return fix.outcome == other.outcome and fix.executor == other.executor
 
 
 class Summary:
@@ -271,11 +151,11 @@ class Summary:
         heading = one_line(f"{task.spec} {task.heading}", LONGEST)
         self._parts((word, colour), (self._cut(f" {heading}", len(word)), "bold"))
 
-        for line in _executions(task):
+        for line in executions(task):
             self._detail(line, "  ")
         is_brief = task.bad and self.verbosity < 1
         for branch in branches(task.fixes, joined=is_brief):
-            if is_brief and branch.fixes[0].outcome != "open":
+            if is_brief and branch.outcome != "open":
                 self._fix_without_title(task, branch)
             else:
                 self._fix(task, branch)
@@ -300,9 +180,9 @@ class Summary:
     def _fix(self, task: TaskResult, branch: Branch) -> None:
         """Write a fix with its title and, below it, what it changed and the notes on it."""
         fix = branch.fixes[0]
-        sign = _sign(fix)
+        sign = branch.sign
         stroke = f"  {branch.stroke}"
-        how = ", ".join(_who_and_how(task, fix))
+        how = branch.who_and_how(task)
         # Beside the title and `how`: the sign, two spaces and two brackets.
         taken = len(stroke) + 5
         room_for_title = self._width - taken - len(how) - len(fix.id)
@@ -314,7 +194,7 @@ class Summary:
             row.append((f" ({how})", "light"))
         self._parts(*row)
 
-        details = _changes(_attempts_of(task, branch))
+        details = changes(branch.attempts(task))
         if not task.bad:
             # FAILURES has the notes on a failed task.
             details += [text for fix_id, text in task.note_lines() if fix_id == fix.id]
@@ -323,19 +203,17 @@ class Summary:
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
         """Write all about fixes that did not help in one row."""
-        fix = branch.fixes[0]
-        attempts = _attempts_of(task, branch)
-        how = ", ".join(_who_and_how(task, fix))
-        if fix.outcome == "failed":
+        attempts = branch.attempts(task)
+        how = branch.who_and_how(task)
+        if branch.outcome == "failed":
             errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
             if errors:
                 how += f": {errors[-1]}"
-        text = one_line(", ".join([how, *_changes(attempts)]), LONGEST)
+        text = one_line(", ".join([how, *changes(attempts)]), LONGEST)
 
-        sign = _sign(fix)
         stroke = f"  {branch.stroke}"
         row = self._cut(f" {branch.ids} {text}", len(stroke) + 1)
-        self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
+        self._parts((stroke, ""), (branch.sign.sign, branch.sign.colour), (row, ""))
 
     def _own_notes(self, task: TaskResult) -> Iterator[str]:
         """Yield the notes about the task itself.
@@ -408,7 +286,7 @@ def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
     if task.outcome in ("recovered", "flaky"):
         return True
-    if task.findings or _executions(task):
+    if task.findings or executions(task):
         return True
     if task.commit and task.passed:
         return True
@@ -423,59 +301,3 @@ def _is_notable(task: TaskResult) -> bool:
 def _place_in_last_line(part: tuple[str, dict[str, bool]]) -> int:
     word = part[0].rpartition(" ")[2]
     return COUNTED.index(word) + 1 if word in COUNTED else 0
-
-
-def _executions(task: TaskResult) -> list[str]:
-    """Return who carried out the task itself or parts of it, and what that changed."""
-    fix_ids = {fix.id for _, fix in task.all_fixes}
-    by_executor: dict[str, list[Attempt]] = {}
-    for attempt in task.attempts:
-        if attempt.what not in ("execute", "fix") or attempt.fix_id in fix_ids:
-            continue
-        if attempt.changed or not attempt.failed:
-            by_executor.setdefault(attempt.executor, []).append(attempt)
-
-    lines = []
-    for executor, attempts in by_executor.items():
-        done = "carried out"
-        if len(attempts) > 1:
-            done += f" {len(attempts)} times"
-        parts = [f"{done} by {display_name(executor)}", *_changes(attempts)]
-        lines.append(", ".join(parts))
-    return lines
-
-
-def _sign(fix: FixResult) -> FixSign:
-    return FIX_SIGNS.get(fix.outcome, FixSign("·", "", fix.outcome))
-
-
-def _who_and_how(task: TaskResult, fix: FixResult) -> list[str]:
-    """Return who carried out a fix and how it ended, each if that is worth mentioning."""
-    words = []
-    if fix.executor not in ("", "repair", "none"):
-        words.append(f"by {display_name(fix.executor)}")
-    if task.led_to_another_failure(fix):
-        words.append(ANOTHER_FAILURE)
-    elif _sign(fix).words:
-        words.append(_sign(fix).words)
-    return words
-
-
-def _attempts_of(task: TaskResult, branch: Branch) -> list[Attempt]:
-    """Return the attempts at the fixes of a row."""
-    ids = [fix.id for fix in branch.fixes]
-    return [attempt for attempt in task.attempts if attempt.fix_id in ids]
-
-
-def _changes(attempts: Sequence[Attempt]) -> list[str]:
-    """Return the files that attempts changed and what they cost, as at most one text."""
-    changed: dict[str, None] = {}
-    for attempt in attempts:
-        changed.update(dict.fromkeys(attempt.changed))
-    total = cost(attempts)
-    details = []
-    if changed:
-        details.append(f"changed {listed(list(changed), CHANGED_SHOWN)}")
-    if total:
-        details.append(f"cost {total}")
-    return [", ".join(details)] if details else []

@@ -10,9 +10,8 @@ from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
 from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
-from pytest_ralph.report.lines import start_line
+from pytest_ralph.report.lines import can_draw, start_line
 from pytest_ralph.report.next_steps import command_line
-from pytest_ralph.report.terminal import can_draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -28,3 +28,10 @@ def listed(names: Sequence[str], most: int) -> str:
     if len(names) > most:
         text += f" and {len(names) - most} more"
     return text
+
+
+def shortened(ids: Sequence[str]) -> list[str]:
+    """Return three and more consecutive ids as `1.3 to 2.7`."""
+    if len(ids) < 3:
+        return [*ids]
+    return [f"{ids[0]} to {ids[-1]}"]

@@ -9,7 +9,9 @@ from textwrap import dedent
 import pytest
 from _pytest.terminal import TerminalReporter  # public only since 8.4
 
-from pytest_ralph.report.terminal import Summary, history_line, not_run_lines
+from pytest_ralph.report.fix_tree import history_line
+from pytest_ralph.report.not_run import not_run_lines
+from pytest_ralph.report.terminal import Summary
 from pytest_ralph.results import Attempt, FixResult, TaskResult
 
 RECOVERED = TaskResult(
