@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.agents.base import Executor, Outcome
+    from pytest_ralph.fixing.agents.base import Executor, Outcome, Trouble
     from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.healing.decide import TaskHistory
     from pytest_ralph.healing.guard import GuardReport
@@ -78,6 +78,7 @@ class ObservedRun(NamedTuple):
     verified: The result of Verify that the run ended with, if it was verified already.
     merged: Whether its changes are in the project.
     conflicts: Why its changes could not be merged.
+    in_trouble: The other candidates that could not work, and why.
     tree: A text that changes with the content of the worktree; empty if nothing differs there.
     """
 
@@ -88,6 +89,7 @@ class ObservedRun(NamedTuple):
     verified: VerifyResult | None = None
     merged: bool = True
     conflicts: tuple[Conflict, ...] = ()
+    in_trouble: tuple[tuple[Executor, Trouble], ...] = ()
     tree: str = ""
 
     @property
@@ -120,6 +122,7 @@ class ExecutorRuns:
         # The last run, if it ended with a verification.
         self.observed: ObservedRun | None = None
         self._session_id = ""
+        self._session_of: Executor | None = None
 
     def run(self, request: Request) -> ObservedRun | None:
         """Have a task carried out once; None if there is no executor for it.
@@ -157,7 +160,7 @@ class ExecutorRuns:
         if conflicts:
             prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         chance = predict(self.services, task, failure, name)
-        job = self._job(request, prompt)
+        job = self._job(request, prompt, executor)
         started = time.time()
         clock = time.monotonic()
         fault_point("before an executor runs")
@@ -177,6 +180,7 @@ class ExecutorRuns:
 
         outcome = self._read_outcome(task, observed, clock)
         self._session_id = outcome.session_id
+        self._session_of = observed.executor
         observed = observed._replace(
             outcome=outcome, diff=shortened_diff(observed.diff, DIFF_LIMIT)
         )
@@ -194,10 +198,11 @@ class ExecutorRuns:
         fault_point("after an executor ran")
         return observed
 
-    def _job(self, request: Request, prompt: str) -> Job:
+    def _job(self, request: Request, prompt: str, executor: Executor | None) -> Job:
         task = request.task
         session_id = ""
-        if request.history.action in RESUMING_ACTIONS:
+        # No other executor knows the session.
+        if request.history.action in RESUMING_ACTIONS and executor is self._session_of:
             session_id = self._session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):

@@ -285,8 +285,10 @@ class Fixer:
             if request.is_verified and self._passes_after(run):
                 return None
             waited += self._wait_or_switch(task, run, waited)
+            self._use_no_more_of(run)
             started = time.time()
             run = self._start(request)
+        self._use_no_more_of(run)
 
         outcome = run.outcome
         self._untried_fix = None
@@ -407,13 +409,11 @@ class Fixer:
         trouble = run.outcome.trouble
         assert trouble is not None
         executor = run.executor.command if run.executor else self.services.executor_name
-        name = display_name(executor)
         pause = self._pause_after(trouble, waited)
         if pause is None:
-            self.services.outages.add(executor, str(trouble))
-            self._announce_outage(name, trouble)
+            self._use_no_more(executor, trouble)
             return 0.0
-        row = f"{task.id} waits for {name}: {trouble}"
+        row = f"{task.id} waits for {display_name(executor)}: {trouble}"
         with self.services.live(row, pause, task.title):
             self.services.pause(pause)
         return pause
@@ -428,7 +428,19 @@ class Fixer:
         pause = max(SHORTEST_PAUSE, trouble.resets_at - time.time())
         return pause if pause <= left else None
 
-    def _announce_outage(self, name: str, trouble: Trouble) -> None:
+    def _use_no_more_of(self, run: ObservedRun) -> None:
+        """Use the executors of other candidates no more that were in trouble."""
+        for executor, trouble in run.in_trouble:
+            self.services.budget.give_back()
+            if self._pause_after(trouble, 0.0) is None:
+                self._use_no_more(executor.command, trouble)
+
+    def _use_no_more(self, executor: str, trouble: Trouble) -> None:
+        """Use an executor no more in this run, and say so once."""
+        if self.services.outages.reason(executor) is not None:
+            return
+        self.services.outages.add(executor, str(trouble))
+        name = display_name(executor)
         following = self.services.executor
         if following is None:
             then = "not used for the rest of this run"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
+    from pytest_ralph.fixing.agents.base import Executor, Job, Outcome, Trouble
     from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.fixing.isolation.worktree import Worktree
     from pytest_ralph.fixing.snapshot import Change
@@ -98,7 +98,8 @@ class IsolatedRuns:
         observed = self._conclude(best, task, job)
         if len(tried) == 1:
             return observed
-        return observed._replace(outcome=_with_cost_of_all(best.outcome, tried))
+        outcome = _with_cost_of_all(best.outcome, tried)
+        return observed._replace(outcome=outcome, in_trouble=_in_trouble(tried, best))
 
     def _candidates(self, executor: Executor, task: Task) -> list[Candidate]:
         """The runs that try the same fix. Each of them takes one run of the budget."""
@@ -139,14 +140,20 @@ class IsolatedRuns:
 
         tried: list[_Tried] = []
         with ThreadPoolExecutor(len(candidates), thread_name_prefix="ralph-candidate") as pool:
+            # The session belongs to the first executor and its worktree.
+            jobs = [job] + [replace(job, session_id="")] * (len(candidates) - 1)
             futures = [
-                pool.submit(self._try, candidate, task, job, on_output) for candidate in candidates
+                pool.submit(self._try, candidate, task, own_job, on_output)
+                for candidate, own_job in zip(candidates, jobs)
             ]
-            for future in as_completed(futures):
-                tried.append(future.result())
-                if tried[-1].passed:
-                    for candidate in candidates:
-                        candidate.runner.stop()
+            try:
+                for future in as_completed(futures):
+                    tried.append(future.result())
+                    if tried[-1].passed:
+                        _stop(candidates)
+            finally:
+                # Ctrl-C, or an error: the pool waits until all of them have ended.
+                _stop(candidates)
         if self._services.runner.stopped:
             raise KeyboardInterrupt
         return tried
@@ -317,6 +324,11 @@ class IsolatedRuns:
             self._services.worktrees.remove(worktree)
 
 
+def _stop(candidates: Sequence[Candidate]) -> None:
+    for candidate in candidates:
+        candidate.runner.stop()
+
+
 def _best_of(tried: Sequence[_Tried]) -> _Tried:
     """The first that passed, else the first that ended by itself."""
     for one in tried:
@@ -326,6 +338,18 @@ def _best_of(tried: Sequence[_Tried]) -> _Tried:
         if one.outcome.trouble is None and not one.report.refusal:
             return one
     return tried[0]
+
+
+def _in_trouble(tried: Sequence[_Tried], best: _Tried) -> tuple[tuple[Executor, Trouble], ...]:
+    """The executors besides that of the best that could not work for any candidate, and why."""
+    working = {one.candidate.executor for one in tried if one.outcome.trouble is None}
+    working.add(best.candidate.executor)
+    troubles = {one.candidate.executor: one.outcome.trouble for one in tried}
+    return tuple(
+        (executor, trouble)
+        for executor, trouble in troubles.items()
+        if trouble is not None and executor not in working
+    )
 
 
 def _with_cost_of_all(outcome: Outcome, tried: Sequence[_Tried]) -> Outcome:

@@ -108,3 +108,22 @@ def test_work_in_a_worktree_is_kept(
     assert "changes for 1.1 that were not merged are kept as .ralph/patches/" in output
     patches = list((pytester.path / ".ralph/patches").iterdir())
     assert ["+half" in patch.read_text() for patch in patches] == [True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_all_candidates(
+    pytester: pytest.Pytester, make_spec: SpecMaker, number: signal.Signals
+) -> None:
+    make_spec("- [ ] 1.1 Write it\n  - **Verify**: `grep -q fixed it.txt`\n")
+    git(pytester.path, "init", "-q")
+    executor = f"touch {pytester.path}/ready.$$; sleep 300"
+    arguments = ("--ralph-recovery", f"--ralph-executor={executor}", "--ralph-candidates=2")
+    process = start(pytester.path, *arguments, "specs")
+    wait_for(lambda: len(list(pytester.path.glob("ready.*"))) == 2)
+
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "1.1 Write it was cut off" in output
+    assert left_in(pytester.path) == []

@@ -676,3 +676,52 @@ def test_candidates_use_up_the_budget(isolated: Project) -> None:
     )
 
     assert log.read_text().split() == ["x", "x"]
+
+
+def test_candidate_in_trouble_is_not_used_again(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = isolated.write(
+        "limited.sh", "echo x >> $LOG; echo 'API Error: 429 rate_limit_error'; exit 1"
+    )
+    monkeypatch.setenv("LOG", str(isolated.root / ".git/log.txt"))
+    wrong = f"{append('wrong')}; sleep 0.5"
+    result = isolated.run(
+        "-q",
+        "--ralph-candidates=2",
+        f"--ralph-executor=sh {limited}",
+        executor=isolated.shell(wrong),
+    )
+
+    line = "*executor sh *limited.sh is unavailable (sh executor.sh takes over): rate limit: *"
+    result.stdout.fnmatch_lines([line])
+    assert (isolated.root / ".git/log.txt").read_text().split() == ["x"]
+    assert not [title for title in isolated.boxes if "limit" in title]
+
+
+def test_session_is_not_continued_by_another_executor(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = isolated.root / ".git/arguments"
+    cut_off = (
+        f'#!/bin/sh\necho "NAME $*" >> {log}\n'
+        """echo '{"type": "result", "session_id": "abc", "is_error": true,"""
+        """ "subtype": "error_max_turns"}'; exit 1\n"""
+    )
+    for name in ("claude", "cursor-agent"):
+        program = isolated.write(f"bin/{name}", cut_off.replace("NAME", name))
+        program.chmod(0o755)
+    path = f"{isolated.root}/bin{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    decide = "def pytest_ralph_decide(failure, task, history):\n    return 'continue'\n"
+    isolated.write("conftest.py", decide)
+    isolated.run(
+        "--ralph-candidates=2",
+        "--ralph-budget=4",
+        "--ralph-executor=cursor-agent",
+        executor="claude",
+    )
+
+    calls = log.read_text().splitlines()
+    assert [call for call in calls if call.startswith("claude") and "--resume abc" in call]
+    assert not [call for call in calls if call.startswith("cursor") and "--resume" in call]
