@@ -71,12 +71,12 @@ def with_known_paths(config: pytest.Config) -> list[str]:
         file, separator, name = argument.partition("::")
         path = Path(os.path.normpath(directory / file))
         known = collected.get(identity_of(path), path)
-        if known != path:
-            if (known, name) in selected:
-                continue
-            file = os.path.relpath(known, directory)
+        if known == path:
+            arguments.append(argument)
+        elif (known, name) not in selected:
+            known_file = os.path.relpath(known, directory)
+            arguments.append(known_file + separator + name)
         selected.add((known, name))
-        arguments.append(file + separator + name)
     return arguments
 
 
@@ -93,10 +93,10 @@ def _selected_by(config: pytest.Config, argument: str) -> Iterator[Path]:
 def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
     """Yield every tasks.md below a directory, except where pytest would not collect either."""
     for directory, names, files in os.walk(top):
-        names[:] = sorted(name for name in names if not _is_ignored(config, Path(directory, name)))
-        path = Path(directory, TASKS_NAME)
-        if TASKS_NAME in files and not _is_ignored(config, path):
-            yield path
+        here = Path(directory)
+        names[:] = sorted(name for name in names if not _is_ignored(config, here / name))
+        if TASKS_NAME in files and not _is_ignored(config, here / TASKS_NAME):
+            yield here / TASKS_NAME
 
 
 def _is_ignored(config: pytest.Config, path: Path) -> bool:

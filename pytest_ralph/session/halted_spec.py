@@ -39,13 +39,14 @@ class HaltedSpec:
 
     def notify_plugins(self) -> None:
         """Call the hook `pytest_ralph_halted`."""
-        if self._spec is None:
+        spec = self._spec
+        if spec is None:
             return
         failed = tuple(result.id for result in self.results if result.bad)
         blocked = tuple(result.id for result in self.results if result.outcome == "blocked")
+        hooks = Hooks(self.run.hooks_for(spec.path))
         try:
-            hooks = Hooks(self.run.hooks_for(self._spec.path))
-            hooks.call("halted", spec=self._spec, failed=failed, blocked=blocked)
+            hooks.call("halted", spec=spec, failed=failed, blocked=blocked)
         except HookError as error:
             self.run.messages.note(str(error))
 

@@ -155,11 +155,13 @@ class Interactive:
             lines = [self._screen.heading(heading), *details, ""]
             self._console.write("\n".join(lines))
             question = QUESTION.format(decided=_action_name(decision))
-            choice = self._choose(question, {**VIEWS, **CHOICES})
-            while choice in VIEWS.values():
+            while True:
+                choice = self._choose(question, VIEWS | CHOICES)
+                if not choice:
+                    return None
+                if choice in CHOICES.values():
+                    return self._decision(choice, decision)
                 self._show(choice, failure)
-                choice = self._choose(question, {**VIEWS, **CHOICES})
-            return self._decision(choice, decision) if choice else None
 
     def _show(self, view: str, failure: Failure) -> None:
         """Show what a person asks for before they decide."""
@@ -269,13 +271,16 @@ class Interactive:
 
 def _describe(task: Task, failure: Failure, decision: Decision) -> Iterator[str]:
     heading = one_line(task.heading, LONGEST_LINE)
-    yield f"{heading}: {headline(failure.kind)}: {one_line(failure.error, LONGEST_LINE)}"
+    error = one_line(failure.error, LONGEST_LINE)
+    yield f"{heading}: {headline(failure.kind)}: {error}"
     if failure.command:
         yield f"  $ {one_line(failure.command, LONGEST_LINE)}"
-    text = terminal(failure.raw_output).strip("\n")
-    for line in bounded(text, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE).splitlines():
+    output = terminal(failure.raw_output).strip("\n")
+    shown = bounded(output, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE)
+    for line in shown.splitlines():
         yield f"  | {line}"
-    yield f"  decided: {_action_name(decision)} ({one_line(decision.reason, LONGEST_LINE)})"
+    reason = one_line(decision.reason, LONGEST_LINE)
+    yield f"  decided: {_action_name(decision)} ({reason})"
 
 
 def _action_name(decision: Decision) -> str:

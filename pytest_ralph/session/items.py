@@ -181,7 +181,8 @@ class TaskItem(pytest.Item):
 
     def __repr__(self) -> str:
         """Show title and reading in the output of `--co`."""
-        reading = self.run.resources.mask(f"{self.task.heading}: {self.task.verify.describe()}")
+        mask = self.run.resources.mask
+        reading = mask(f"{self.task.heading}: {self.task.verify.describe()}")
         return f"<Task {one_line(reading, LONGEST_READING)}>"
 
     @property

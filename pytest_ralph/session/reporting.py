@@ -12,7 +12,7 @@ from pytest_ralph.session.items import TaskItem
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from pytest_ralph.report.failure_text import FailureText
     from pytest_ralph.results import TaskResult
@@ -63,18 +63,19 @@ class Reporting:
         report.duration = result.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
-        is_whole = item.config.getoption("tbstyle", "") != "line"
-        very_verbose = item.config.getoption("verbose", 0) >= 2
-        if result.report and is_whole and very_verbose:
-            report.sections.append(("ralph failure report", result.report))
-        if result.outcome == "recovered":
-            self._add_failed_attempts(report, result)
+        report.sections += self._sections(result)
 
-    def _add_failed_attempts(self, report: pytest.TestReport, result: TaskResult) -> None:
-        for attempt in result.verifications:
-            if attempt.failed and attempt.output:
-                heading = f"attempt {attempt.number}: {attempt.error}"
-                report.sections.append((heading, attempt.output))
+    def _sections(self, result: TaskResult) -> Iterator[tuple[str, str]]:
+        """Yield what pytest shows below a failure, or with `-rA`, each text with its heading."""
+        config = self.run.config
+        is_whole = config.getoption("tbstyle", "") != "line"
+        very_verbose = config.getoption("verbose", 0) >= 2
+        if result.report and is_whole and very_verbose:
+            yield "ralph failure report", result.report
+        if result.outcome == "recovered":
+            for attempt in result.verifications:
+                if attempt.failed and attempt.output:
+                    yield f"attempt {attempt.number}: {attempt.error}", attempt.output
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -168,15 +168,16 @@ def _find_run(config: pytest.Config, backups: Path) -> Path:
     # Runs that are undone have no list of this name. By time, as a redo is newer than its run, and
     # two runs may begin in the same second, which is all that their names tell.
     lists = sorted(backups.glob(f"*/{LIST_NAME}"), key=lambda path: path.stat().st_mtime_ns)
-    runs = [path.parent for path in lists]
+    runs = {path.parent.name: path.parent for path in lists}
     name = config.getoption("ralph_undo")
     if name == LAST or _is_path(config):
-        last = [run for run in runs if not run.name.endswith(UNDONE_SUFFIX)]
-        if last:
-            return last[-1]
-        raise pytest.UsageError("--ralph-undo: no run has changed anything that can be put back")
-    for run in runs:
-        if run.name == name:
-            return run
-    known = ", ".join(run.name for run in runs[-3:]) or "none"
+        names = [run for run in runs if not run.endswith(UNDONE_SUFFIX)]
+        if not names:
+            raise pytest.UsageError(
+                "--ralph-undo: no run has changed anything that can be put back"
+            )
+        name = names[-1]
+    if name in runs:
+        return runs[name]
+    known = ", ".join([*runs][-3:]) or "none"
     raise pytest.UsageError(f"--ralph-undo: no such run: {name} (last runs with changes: {known})")

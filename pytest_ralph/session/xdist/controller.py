@@ -94,7 +94,8 @@ class Controller:
         for path, of_spec in names.items():
             if path in self.run.specs.snapshots:
                 spec = self._load(path)
-                selected.append((spec, [task for task in spec.tasks if task.name in of_spec]))
+                tasks = [task for task in spec.tasks if task.name in of_spec]
+                selected.append((spec, tasks))
         return selected
 
     def _load(self, path: str) -> Spec:
@@ -109,7 +110,7 @@ class Controller:
         elif report.when == "teardown":
             self._called.pop(report.nodeid, None)
             self._finished.add(report.nodeid)
-        message = report.__dict__.pop("ralph_message", {})
+        message = vars(report).pop("ralph_message", {})
         self._receive(message)
         if "work" in message:
             self._inbox.receive(report, message["work"], message["root"])
@@ -194,15 +195,16 @@ class Controller:
         if path not in self.run.specs.snapshots:
             return
         spec = self._load(path)
-        task = next(task for task in spec.tasks if task.name == name)
+        task = spec[name]
         result = self._crash_result(spec, path, task, report.node.gateway.id)
         if result.passed:
             report.outcome = "passed"
             report.longrepr = None
         report.when = "call"
         report.location = (path, task.line - 1, result.heading)
-        max_attempts = self.run.specs.settings_of(spec).max_fixes + 1
-        report.ralph = TaskReport(result, self.run.specs.is_recovered(spec), max_attempts)
+        settings = self.run.specs.settings_of(spec)
+        recovery = self.run.specs.is_recovered(spec)
+        report.ralph = TaskReport(result, recovery, settings.max_fixes + 1)
         report.user_properties = junit.properties(result)
         junit.write_properties(self.run.config, report)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.errors import GitError, RecoveryError
@@ -24,6 +24,19 @@ if TYPE_CHECKING:
 
 # What became of the changes of a task, for the state and the progress file.
 NOT_MERGED = "not merged"
+
+
+class RemoteWork(NamedTuple):
+    """What was done for a task in a copy of the project.
+
+    files: The files that were changed, each with the version before.
+    protected: Those of them that are tests or configure checks.
+    """
+
+    spec_run: SpecRun
+    task: Task
+    files: Sequence[FileChange]
+    protected: Sequence[str]
 
 
 class Inbox:
@@ -57,57 +70,32 @@ class Inbox:
             result = result._replace(commit=self._commit(result) or result.commit)
         report.ralph = found._replace(result=result)
 
-    def _take_over(self, result: TaskResult, work: dict[str, Any]) -> tuple[TaskResult, str]:
+    def _take_over(self, result: TaskResult, data: dict[str, Any]) -> tuple[TaskResult, str]:
         """Write what was done into the project.
 
         Return the result that the task has now, and why it does not pass here.
         """
-        for path, operations in work.get("operations", {}).items():
+        for path, operations in data.get("operations", {}).items():
             repeat(self._spec_run(path).spec_files, self._specs[path], operations)
         spec_run = self._spec_run(result.spec_path)
         task = self._specs[result.spec_path][result.name]
         files = []
-        for path, base, new in work.get("files", ()):
+        for path, base, new in data.get("files", ()):
             if _is_acceptable(path):
                 files.append(FileChange(path, unpack(base), unpack(new)))
+        work = RemoteWork(spec_run, task, files, data.get("protected", ()))
         if not result.passed:
-            self._keep_patch(files, spec_run, task)
+            self._keep_patch(work)
             return result, ""
         spec_run.checkpoints.begin(task)
         if not files and not self._differs:
             return result, ""
-        conflicts, problem = self._merge(files, spec_run, task, work.get("protected", ()))
-        if conflicts:
-            result, problem = self._recover(result, files, conflicts, spec_run, task)
+        result, problem = self._merge(work, result)
         if problem:
             spec_run.spec_files.gave_up(task, NOT_MERGED)
         else:
             record_tick(spec_run.services, spec_run.spec_files, task)
         return result, problem
-
-    def _recover(
-        self,
-        result: TaskResult,
-        files: Sequence[FileChange],
-        conflicts: Sequence[str],
-        spec_run: SpecRun,
-        task: Task,
-    ) -> tuple[TaskResult, str]:
-        """Recover a task here whose changes conflict: the executor gets both versions."""
-        kept = self._keep_patch(files, spec_run, task)
-        patch = self._run.root / kept
-        listed = ", ".join(conflicts)
-        line = f"{task.id} passed on another machine, with changes that conflict here: {listed}"
-        healed = spec_run.heal(task, line, patch.read_text("utf-8", "replace"))
-        if healed is not None:
-            result = result.followed_by(healed)
-        if result.passed:
-            patch.unlink()
-            return result, ""
-        return (
-            result,
-            f"conflicts with changes made here meanwhile: {listed} (kept as {kept})",
-        )
 
     def _commit(self, result: TaskResult) -> str:
         """Commit what was merged for a task, if commits are asked for; return the commit."""
@@ -131,37 +119,52 @@ class Inbox:
 
     # Merging
 
-    def _merge(
-        self, files: Sequence[FileChange], spec_run: SpecRun, task: Task, protected: Iterable[str]
-    ) -> tuple[Sequence[str], str]:
-        """Merge and verify. What does not pass here is taken back.
-
-        Return the paths that conflict, and why the task does not pass here.
-        """
-        services = spec_run.services
+    def _merge(self, work: RemoteWork, result: TaskResult) -> tuple[TaskResult, str]:
+        """Merge and verify. What does not pass here is taken back."""
+        services = work.spec_run.services
         # Until the merged state is verified, no other merge may change it.
         with services.tree_lock:
             worktrees = self._run.resources.worktrees
-            applied, conflicts = worktrees.merge(files, services.backups)
-            if applied is None:
-                return [conflict.path for conflict in conflicts], ""
-            if spec_run.holds(task):
-                owner = spec_run.spec_files.record_name(task)
-                services.tree.record(owner, applied.changes)
-                services.tree.protected.setdefault(owner, set()).update(protected)
-                applied.confirm()
-                return (), ""
-            applied.undo()
-        kept = self._keep_patch(files, spec_run, task)
-        if not kept:
-            return (), "passed on another machine, but not here"
-        return (), f"passed on another machine, but not here: not merged (kept as {kept})"
+            applied, conflicts = worktrees.merge(work.files, services.backups)
+            if applied is not None:
+                if work.spec_run.holds(work.task):
+                    owner = work.spec_run.spec_files.record_name(work.task)
+                    services.tree.record(owner, applied.changes)
+                    services.tree.protected.setdefault(owner, set()).update(work.protected)
+                    applied.confirm()
+                    return result, ""
+                applied.undo()
+        if conflicts:
+            return self._recover(work, result, [conflict.path for conflict in conflicts])
+        problem = "passed on another machine, but not here"
+        kept = self._keep_patch(work)
+        if kept:
+            problem += f": not merged (kept as {kept})"
+        return result, problem
 
-    def _keep_patch(self, files: Sequence[FileChange], spec_run: SpecRun, task: Task) -> str:
+    def _recover(
+        self, work: RemoteWork, result: TaskResult, conflicts: Sequence[str]
+    ) -> tuple[TaskResult, str]:
+        """Recover a task here whose changes conflict: the executor gets both versions."""
+        kept = self._keep_patch(work)
+        patch = self._run.root / kept
+        listed = ", ".join(conflicts)
+        task = work.task
+        line = f"{task.id} passed on another machine, with changes that conflict here: {listed}"
+        healed = work.spec_run.heal(task, line, patch.read_text("utf-8", "replace"))
+        if healed is not None:
+            result = result.followed_by(healed)
+        if result.passed:
+            patch.unlink()
+            return result, ""
+        return result, f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
+
+    def _keep_patch(self, work: RemoteWork) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""
-        self._differs = self._differs or bool(files)
-        words = (self._run.id, spec_run.spec_files.name, task.name)
-        return keep_patch(self._run.root, self._run.directory, files, *words)
+        if work.files:
+            self._differs = True
+        words = (self._run.id, work.spec_run.spec_files.name, work.task.name)
+        return keep_patch(self._run.root, self._run.directory, work.files, *words)
 
 
 def _is_acceptable(path: str) -> bool:

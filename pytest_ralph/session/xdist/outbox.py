@@ -187,19 +187,22 @@ class Outbox:
         Each is a list of its path in the project and both versions.
         Those for siblings in a [P] group are sent with the reports of the siblings.
         """
+        root = self._run.root
         bases: dict[str, Side | None] = {}
         for owner, count in self._sent.items():
             changes = read_changes(self._backups, owner)
             for change in changes[count:]:
                 bases.setdefault(change.path, kept_side(change.before))
             self._sent[owner] = len(changes)
+
         files = []
         for path, base in bases.items():
-            state = state_below(self._run.root, path)
+            state = state_below(root, path)
             if state is not None and state.size > MAX_SIZE:
                 self._run.messages.note(f"{path} is too large to be sent back")
                 continue
-            files.append([path, pack(base), pack(read_side(self._run.root, path))])
+            now = read_side(root, path)
+            files.append([path, pack(base), pack(now)])
         return files
 
     def _operations(self) -> dict[str, Any]:
@@ -213,13 +216,16 @@ class Outbox:
         return operations
 
     def _logs(self, result: TaskResult) -> list[list[Any]]:
+        root = self._run.root
+        names: dict[str, None] = {}
+        for attempt in result.attempts:
+            names |= {attempt.log: None, attempt.transcript: None}
+        names.pop("", None)
         logs = []
-        names = [name for attempt in result.attempts for name in (attempt.log, attempt.transcript)]
-        for name in dict.fromkeys(filter(None, names)):
-            state = state_below(self._run.root, name)
-            if state is None or state.size > MAX_LOG_SIZE:
-                continue
-            logs.append([name, pack(read_side(self._run.root, name))])
+        for name in names:
+            state = state_below(root, name)
+            if state is not None and state.size <= MAX_LOG_SIZE:
+                logs.append([name, pack(read_side(root, name))])
         return logs
 
     def _protected(self, owner: str) -> list[str]:
@@ -257,13 +263,14 @@ def _put_back(root: Path, run_id: str) -> None:
     """Put back everything below `root` that the workers of a run changed there."""
     directory = root / RALPH_DIRECTORY
     run_directory = directory / RUNS_NAME / run_id
-    for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
-        for path, packed in json.loads(originals.read_text(encoding="utf-8")).items():
-            write_side(root, path, unpack(packed))
     backups = directory / BACKUPS_NAME / run_id
+    for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
+        sides = json.loads(originals.read_text(encoding="utf-8"))
+        for path, packed in sides.items():
+            write_side(root, path, unpack(packed))
     undo_changes(root, backups)
+    left_over = [run_directory, backups]
     if (run_directory / NEW_NAME).exists():
-        shutil.rmtree(directory, ignore_errors=True)
-    else:
-        shutil.rmtree(run_directory, ignore_errors=True)
-        shutil.rmtree(backups, ignore_errors=True)
+        left_over = [directory]
+    for path in left_over:
+        shutil.rmtree(path, ignore_errors=True)
