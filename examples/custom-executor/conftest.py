@@ -1,7 +1,7 @@
 """An executor in Python: a table of known mistakes and how to fix them.
 
-What takes minutes by hand and always goes the same way need not go to an agent. What is not in the table is left to
-whoever else is configured (`--ralph-executor claude`): None means "not me".
+A mistake that always needs the same fix needs no agent. For any other mistake the hook returns None,
+and the configured executor is asked (`--ralph-executor claude`).
 """
 
 from __future__ import annotations
