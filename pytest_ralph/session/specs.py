@@ -187,12 +187,14 @@ def ini_layer(config: pytest.Config) -> Layer:
 
 
 def similar_ini_key(key: str) -> str:
-    """Return the key that a user may have meant, or an empty string."""
+    """Return the key that a user may have meant, or `one or another`; empty for none."""
     # Imported here: few projects have a misspelt key.
     import difflib
 
     known = [option.key for option in OPTIONS if INI in option.where]
-    return "".join(difflib.get_close_matches(key, known, n=1))
+    # `ralph_executer` is as near to `ralph_execute` as to `ralph_executor`.
+    nearest = difflib.get_close_matches(key, known, n=2, cutoff=0.92)
+    return " or ".join(nearest or difflib.get_close_matches(key, known, n=1))
 
 
 def front_matter_layer(spec: Spec, path: str) -> Layer:

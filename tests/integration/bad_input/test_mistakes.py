@@ -190,15 +190,21 @@ def test_task_without_verify_is_explained(pytester: pytest.Pytester, make_spec: 
     )
 
 
+@pytest.mark.parametrize(
+    "key, meant",
+    [
+        ("ralph_excutor", "ralph_executor"),
+        ("ralph_executer", "ralph_execute or ralph_executor"),
+        ("ralph_timelimit", "ralph_timeout"),
+    ],
+)
 def test_unknown_ini_key_suggests_similar_one(
-    pytester: pytest.Pytester, make_spec: SpecMaker
+    pytester: pytest.Pytester, make_spec: SpecMaker, key: str, meant: str
 ) -> None:
     make_spec(t1_1="true")
-    pytester.makeini("[pytest]\nralph_excutor = claude\n")
+    pytester.makeini(f"[pytest]\n{key} = claude\n")
     result = pytester.runpytest("--ralph", "-q", "specs")
-    result.stdout.fnmatch_lines(
-        ["ralph: unknown ini key ralph_excutor (did you mean ralph_executor[?])"]
-    )
+    result.stdout.fnmatch_lines([f"ralph: unknown ini key {key} (did you mean {meant}[?])"])
 
 
 def test_missing_spec_is_named_beside_tests(pytester: pytest.Pytester) -> None:
