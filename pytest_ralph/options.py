@@ -105,15 +105,15 @@ OPTIONS = (
         "ralph",
         "mode",
         False,
-        "collect every tasks.md below the given paths, one test item per task",
+        "verify the tasks of every tasks.md below the given paths, one test item per task",
         where=(COMMAND_LINE, INI),
     ),
     Option(
         "recovery",
         "switch",
         False,
-        "verify and heal; `state` in the ini file turns recovery on for the specs whose state "
-        "file says recoveryMode: true",
+        "verify tasks and heal those that fail; `state` in the ini file turns recovery on for the "
+        "specs whose state file says recoveryMode: true",
         choices=("state",),
     ),
     Option(
@@ -134,15 +134,15 @@ OPTIONS = (
         "isolate",
         "choice",
         "none",
-        "none, or worktree: executors work in git worktrees of their own, and their changes are "
-        "merged after Verify has passed there",
+        "where executors work: none (in the project) or worktree (in git worktrees, whose changes "
+        "are merged after Verify has passed there)",
         choices=("none", "worktree"),
     ),
     Option(
         "candidates",
         "count",
         "1",
-        "executor runs that try the same fix at once in worktrees of their own; the first that "
+        "how many executor runs try the same fix at once, each in a worktree; the first that "
         "passes Verify wins",
         minimum=1,
     ),
@@ -150,7 +150,7 @@ OPTIONS = (
         "allow",
         "list",
         "none",
-        "what else Verify commands may do: remote (change something outside this machine)",
+        "what Verify commands may also do: remote (change something outside this machine)",
         choices=("remote",),
         # A spec must not grant itself a permission.
         where=(COMMAND_LINE, INI),
@@ -159,21 +159,21 @@ OPTIONS = (
         "max-fixes",
         "count",
         "3",
-        "fix tasks per original task",
+        "how many fix tasks an original task may get",
         state_field="maxFixTasksPerOriginal",
     ),
     Option(
         "max-depth",
         "count",
         "3",
-        "depth of fixes of fixes",
+        "how many levels of fixes of fixes there may be",
         state_field="maxFixTaskDepth",
     ),
     Option(
         "budget",
         "count",
         "100",
-        "executor runs in one pytest run, all specs together",
+        "how many executor runs one pytest run may start, for all specs together",
         where=(COMMAND_LINE, INI),
         state_field="maxGlobalIterations",
     ),
@@ -198,7 +198,7 @@ OPTIONS = (
         "jobs",
         "count",
         None,
-        "tasks of a [P] group that run at once (default: number of cores)",
+        "how many tasks of a [P] group run at once (default: number of cores)",
         minimum=1,
     ),
     Option(
@@ -218,8 +218,8 @@ OPTIONS = (
         "commit",
         "choice",
         "none",
-        "none, message-only (write the commit messages to a script) or auto (commit each task "
-        "that newly passes)",
+        "what to commit: none, message-only (write a script that makes the commits) or auto "
+        "(commit each task that newly passes)",
         choices=("none", "message-only", "auto"),
     ),
     Option(
@@ -227,7 +227,7 @@ OPTIONS = (
         "choice",
         "report",
         "what to do when an executor changes tests, Verify fields or check configuration: report "
-        "it, refuse the fix (it is undone and counts as failed) or nothing (off)",
+        "it, refuse the fix (it is undone and counts as failed) or ignore it (off)",
         choices=("report", "refuse", "off"),
     ),
     Option("pending", "flag", False, "skip tasks that are already checked off"),
@@ -244,13 +244,20 @@ OPTIONS = (
         False,
         "on a terminal, ask at each failure what to do",
     ),
-    Option("shell", "text", None, "the shell that runs Verify commands (default: bash, else sh)"),
+    Option(
+        "shell",
+        "text",
+        None,
+        "the shell that runs Verify commands (default: bash, else sh)",
+        metavar="PATH",
+    ),
     Option(
         "report",
         "text",
         None,
         "write a self-contained HTML report to this path",
         where=(COMMAND_LINE, INI),
+        metavar="PATH",
     ),
     Option(
         "lint",
@@ -334,16 +341,15 @@ OPTIONS = (
         "isolate-link",
         "lines",
         None,
-        "ignored directories that worktrees share with the project through links, and ignored "
-        "files, which are copied up to 1 MB (default: .venv, venv, node_modules, vendor, .env), "
-        "or `none`",
+        "ignored directories that worktrees link to, and ignored files that they link to, or copy "
+        "up to 1 MB; `none` for nothing (default: .venv, venv, node_modules, vendor, .env)",
         where=(INI,),
     ),
     Option(
         "isolate-copy",
         "lines",
         None,
-        "ignored files and directories that worktrees get as copies",
+        "ignored files and directories that are copied into worktrees",
         where=(INI,),
     ),
     Option(

@@ -126,7 +126,7 @@ def _add_mode(group: Any, option: Option) -> None:
             dest=option.key,
             action="store_const",
             const=choice,
-            help=f"the same, in the format {choice}",
+            help=f"the same, in {choice} format",
         )
 
 
