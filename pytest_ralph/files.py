@@ -91,6 +91,7 @@ def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
     # Linux can open a directory that may be passed through but not listed.
     flags = os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY)
     descriptor = os.open(path.anchor, flags)
+
     try:
         for part in path.parts[1:]:
             try:
@@ -188,6 +189,7 @@ class FileLock:
         except ImportError:
             # On Windows nothing runs that two processes could do at once.
             return True
+
         flags = os.O_RDWR | os.O_CREAT
         if self.path.is_dir():
             flags = os.O_RDONLY
@@ -201,6 +203,7 @@ class FileLock:
             if self._required or error.errno not in _NO_LOCKS:
                 os.close(descriptor)
                 raise
+
         if os.fstat(descriptor).st_nlink == 0:
             # Whoever had the lock before removed the file.
             os.close(descriptor)
@@ -280,6 +283,7 @@ def _replace(
 ) -> Seen:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
+
     fault_point(f"before write {place.name}")
     try:
         with open_directory(place.parent) as directory, replacing(place, directory) as temporary:
@@ -303,6 +307,7 @@ def _replace(
         # Instead of the temporary file, or of none for a full disk.
         error.filename = str(place)
         raise
+
     fault_point(f"after write {place.name}")
     return written
 

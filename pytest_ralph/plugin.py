@@ -102,6 +102,7 @@ def _add_to_command_line(group: Any, option: Option) -> None:
         group.addoption(
             option.flag, dest=option.key, action="store_true", default=None, help=option.help
         )
+
     if option.kind == "switch":
         group.addoption(
             f"--no-ralph-{option.name}",

@@ -333,6 +333,7 @@ class TaskResult(NamedTuple):
             return False
         before = None
         is_after = False
+
         for attempt in self.attempts:
             if attempt.fix_id == fix.id:
                 is_after = True

@@ -207,6 +207,7 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
            GROUP BY spec, task""",
         {"spec": spec, "runs": RECENT_RUNS},
     )
+
     risks = []
     for spec_name, task, failures, runs, kind, _ in rows:
         chance = Chance(failures, runs, "runs")

@@ -360,6 +360,7 @@ def _recovery(history: History) -> Recovery:
                  WHERE good GROUP BY last)"""
     )
     attempts, seconds = rows[0] if rows else (None, None)
+
     # SQLite takes the bare column `good` from the row with the maximum.
     rows = history.query(
         """SELECT IFNULL(SUM(good), 0), COUNT(*)
@@ -377,6 +378,7 @@ def _calibration(history: History) -> Calibration:
            GROUP BY bin ORDER BY bin""",
         {"bins": BINS},
     )
+
     rows = history.query(
         "SELECT COUNT(*), AVG((prediction - came_true) * (prediction - came_true)) FROM prediction"
     )

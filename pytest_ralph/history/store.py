@@ -91,6 +91,7 @@ class History:
             if not self._waiting:
                 return
             rows = [record.row(self._mask) for record in self._waiting]
+
             try:
                 if self._connection is None:
                     make_private(self.path.parent)

@@ -28,6 +28,7 @@ def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     failed = joined([name for name in statuses if _is_failed(statuses[name])])
     unfinished = ("running...", "waiting")
     running = joined([name for name, status in statuses.items() if status in unfinished])
+
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
@@ -55,6 +56,7 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
         "",
         f"Initiating retry for Task {failed}...",
     ]
+
     completed = [name for name, status in statuses.items() if status == "complete"]
     if completed:
         lines += [
@@ -71,6 +73,7 @@ def multiple_failures(statuses: Mapping[str, Status], failed: Sequence[str]) -> 
     for number, name in enumerate(failed, 1):
         others = joined([other for other in failed if other != name])
         retries.append(f"Retry {number}: Task {name} (parallel with {others} retry)")
+
     return [
         *_heading("MULTIPLE FAILURES"),
         *_batch(statuses),

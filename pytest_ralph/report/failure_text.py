@@ -151,9 +151,11 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
         yield _how_it_ended(attempt)
     for note in attempt.beside:
         yield one_line(note, LONGEST_LINE)
+
     tests = attempt.failed_tests
     if tests and (verbosity > 0 or not _is_named(tests[0], output)):
         yield _names("failing tests", tests, verbosity)
+
     if verbosity <= 0:
         return
     if attempt.missing:

@@ -109,6 +109,7 @@ def _table(tasks: list[TaskResult]) -> Iterator[str]:
     """Yield a table with one row per task."""
     yield "| Spec | Task | Outcome | What happened | Attempts | Fixes | Cost |"
     yield "| --- | --- | --- | --- | ---: | ---: | ---: |"
+
     for task in tasks[:ROWS_SHOWN]:
         attempts = len(task.verifications)
         fixes = len(task.all_fixes)

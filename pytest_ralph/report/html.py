@@ -149,6 +149,7 @@ def _embedded_task(task: TaskResult, root: str) -> dict[str, Any]:
         data["advice"] = next_steps(task)
     if task.fixes:
         data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
+
     notes = _notes(task)
     data.pop("notes", None)
     if notes:
@@ -173,6 +174,7 @@ def _shortened(attempt: Attempt, root: str) -> Attempt:
         with suppress(OSError):
             said = Path(attempt.transcript).read_text("utf-8", "replace")
             transcript = terminal(bounded(said, 40, 160, widest=500))
+
     log = attempt.log.removeprefix(f"{root}/")
     return attempt._replace(
         error=without_shell(attempt.error),
@@ -223,10 +225,12 @@ def stats(run: RunSummary) -> list[tuple[str, str, str]]:
         ("Attempts", f"{attempts:,}", ""),
         ("Fixes", f"{_fix_count(run):,}", ""),
     ]
+
     recovered = run.counts.get("recovered", 0)
     failed_at_first = recovered + sum(task.bad for task in run.tasks)
     if failed_at_first:
         figures.append(("Recovered", f"{recovered:,}", f"of {failed_at_first:,}"))
+
     total = cost(run.tasks)
     if total:
         figures.append(("Cost", total, ""))

@@ -38,6 +38,7 @@ def properties(task: TaskResult) -> list[tuple[str, str]]:
         "ralph.attempts": str(len(task.verifications)),
         "ralph.fixes": ",".join(fix.id for _, fix in task.all_fixes),
     }
+
     failure = task.last_failure
     if failure is not None:
         values["ralph.failure.kind"] = failure.kind
@@ -51,6 +52,7 @@ def properties(task: TaskResult) -> list[tuple[str, str]]:
         values["ralph.trouble"] = "; ".join(task.troubles)
     if task.cost is not None:
         values["ralph.cost"] = f"{task.cost:.4f}"
+
     return [(name, one_line(value, PROPERTY_LIMIT)) for name, value in values.items()]
 
 
@@ -107,6 +109,7 @@ class Testcases:
         testcase = self._writer.node_reporter(report)
         if key in self._superseded and earlier is not testcase:
             self._writer.node_reporters_ordered.remove(earlier)
+
         self._superseded.discard(key)
         self._testcases[key] = testcase
         if task.bad and not report.failed:
@@ -212,6 +215,7 @@ def _evidence(attempt: Attempt) -> Iterator[str]:
         "decision": attempt.decision,
         "log": attempt.log,
     }
+
     for name, fact in facts.items():
         if fact not in (None, ""):
             yield f"  {name}: {fact}"

@@ -241,12 +241,14 @@ def live_rows(config: pytest.Config) -> LiveRows | None:
     except (AttributeError, OSError, ValueError):
         # Standard output is an object without a file, as under xdist's --looponfail.
         return None
+
     if not reporter.isatty or os.environ.get("TERM") == "dumb":
         rows: LiveRows = ProgressLines(terminal)
     else:
         writer = config.get_terminal_writer()
         rows = LiveRows(terminal, markup=lambda row: writer.markup(row, light=True))
         config.pluginmanager.register(RowsHider(rows), "ralph-live")
+
     config.add_cleanup(terminal.close)
     config.add_cleanup(rows.close)
     return rows

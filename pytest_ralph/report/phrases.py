@@ -60,6 +60,7 @@ def headline(run: RunSummary) -> str:
     """Return the result of a run as a headline."""
     if not run.tasks:
         return "No tasks ran"
+
     failed = sum(task.bad for task in run.tasks)
     passed = sum(task.passed for task in run.tasks)
     blocked = run.counts.get("blocked", 0)

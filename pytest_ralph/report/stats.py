@@ -243,12 +243,14 @@ def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     if not rows:
         return
     yield from _heading(title)
+
     names, *numbers = zip(header, *rows[:MOST_ROWS], strict=True)
     shown = []
     for column in numbers:
         if any(column[1:]):
             width = max(map(columns, column))
             shown.append([cell.rjust(width) for cell in column])
+
     for number, cells in enumerate(zip(*shown, names, strict=True)):
         text = f"  {'  '.join(cells)}".rstrip()
         yield Line(text, NOTE if number == 0 else ())

@@ -55,11 +55,13 @@ class Summary:
             collapsed = [line for line in collapsed if not line.endswith(TO_CHECK)]
         if shown or collapsed or complete:
             self.start_section()
+
         for task in shown:
             if self.verbosity < 0:
                 self._brief(task)
             else:
                 self._task(task)
+
         for line in collapsed:
             self._line(one_line(line, LONGEST))
         self._list_skipped(tasks)

@@ -165,6 +165,7 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
         )
     finally:
         stages = record.take()
+
     for output in printed.values():
         output.close()
     missed = unmet(check.expect, ended, printed)
@@ -173,6 +174,7 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
         unwritten = tuple(path for path in check.files if not (directory / path).exists())
         missed = tuple(Unmet(f"file {path}", "no such file") for path in unwritten)
     result = CheckResult(check, ended, missed, unwritten=unwritten)
+
     passed_by_status = not missed and not check.expect
     if passed_by_status and not stages.show_defect and not HIDES_FAILURE.search(check.command):
         return result

@@ -87,6 +87,7 @@ def without_our_options(addopts: str) -> str:
         words = shlex.split(addopts)
     except ValueError:
         return addopts
+
     kept = []
     rest = iter(words)
     for word in rest:

@@ -50,6 +50,7 @@ class Process:
         self._ended = False
         self._reader: threading.Thread | None = None
         self._open: dict[int, SpoolWriter] = {}
+
         ends: list[int] = []
         try:
             for output in outputs:

@@ -56,6 +56,7 @@ def _add_entries(found: dict[str, os.DirEntry[str]], directory: str, prefix: str
         entries = list(os.scandir(directory))
     except OSError:
         return
+
     directories = []
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):

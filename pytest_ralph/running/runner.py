@@ -119,6 +119,7 @@ class _Plan(NamedTuple):
         if code is not None and code < 0:
             number = -code
             exit_code = 128 + number
+
         return CommandResult(
             command=self.command,
             exit_code=exit_code,
@@ -262,6 +263,7 @@ class Runner:
         shell = find_shell(self._shell, self.environ)
         if shell is None or len(os.fsencode(command)) >= LONGEST_ARGUMENT:
             return ""
+
         words = shell_argv(shell, command)
         try:
             parsed = subprocess.run(
@@ -274,6 +276,7 @@ class Runner:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired):
             return ""
+
         if parsed.returncode <= 0:
             # Parsed, or killed before it was.
             return ""

@@ -142,11 +142,13 @@ def find_defect(
     defect = _syntax_error(run, runner)
     if defect is not None:
         return defect
+
     detectors = [_missing_program, _from_statuses, _broken_script]
     if check.reads_output:
         detectors += [_unread_input, _exception]
     else:
         detectors += [_failed_hidden_search, _search_that_has_to_fail]
+
     for detector in detectors:
         defect = detector(run)
         if defect is not None:
@@ -182,6 +184,7 @@ def _missing_program(run: CheckRun) -> Defect | None:
         is_reported = _reports_missing(stage, run.errors)
         if not is_reported and stage.executable not in run.stages.missing:
             continue
+
         is_hidden = stage.nested or stage.negated or NOT_FOUND in run.stages.statuses
         if not is_hidden and not run.check.reads_output:
             continue
@@ -204,10 +207,12 @@ def _from_statuses(run: CheckRun) -> Defect | None:
     statuses = run.stages.statuses
     if run.check.expect:
         statuses = (*statuses, run.ended.exit_code or 0)
+
     if NOT_FOUND in statuses:
         return Defect("not found", f"exit status {NOT_FOUND}, not found")
     if NOT_EXECUTABLE in statuses:
         return Defect("not executable", f"exit status {NOT_EXECUTABLE}, cannot be executed")
+
     if run.command.has_time_limit:
         # The command is meant to be killed.
         return None
@@ -230,6 +235,7 @@ def _broken_script(run: CheckRun) -> Defect | None:
     may_fail = run.may_fail or any(stage.negated for stage in stages)
     if may_fail and any(map(_only_parses, stages)):
         return None
+
     # A tool that fails because of a script it was given, such as a linter, has done its work.
     may_be_finding = run.wants_words or may_fail
     for match in _BROKEN_SCRIPT.finditer(_messages(run)):
@@ -402,6 +408,7 @@ def _exception(run: CheckRun) -> Defect | None:
     if run.succeeded and not is_status_hidden:
         # A program that logs an exception and goes on.
         return None
+
     texts = [run.errors]
     if not run.wants_words:
         # `2>&1` sends the exception to stdout, which nobody expects it to contain.

@@ -123,6 +123,7 @@ def spawn(argv: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Strea
     no_overlap = stdout > 2 and stderr > 2
     if sys.platform == "linux" and no_overlap and _is_current(cwd):
         return _spawn_here(argv, env, streams)
+
     with open(stdin, "rb", buffering=0) as source:  # noqa: PTH123 - takes a name or a path
         popen = subprocess.Popen(
             argv,

@@ -200,6 +200,7 @@ class SpoolWriter:
             # A full disk must not end the command: keep the end in memory instead.
             rest = block
             self._room = 0
+
         self._room -= len(stored)
         if rest:
             self._hold(rest)

@@ -46,6 +46,7 @@ class StageRecord:
         # Another shell would pass BASH_ENV on to the scripts that it runs.
         if not runner.uses_bash or "BASH_ENV" in runner.environ:
             return
+
         # Without a place for the record the command runs all the same.
         with contextlib.suppress(OSError):
             # Beside the logs, where what a killed run leaves behind is removed with them.

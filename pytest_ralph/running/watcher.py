@@ -56,6 +56,7 @@ class Watcher:
         kill = (sys.executable, "-c", KILL, str(package), str(self._run))
         reader, self._pipe = os.pipe()
         nothing = os.open(os.devnull, os.O_WRONLY)
+
         try:
             streams = Streams(f"/dev/fd/{reader}", nothing, nothing)
             argv = (SHELL, "-c", SCRIPT, SHELL, *kill)

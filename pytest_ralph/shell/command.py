@@ -484,12 +484,14 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
         return " ".join(arguments) or None
     if program not in _SCRIPT_RUNNERS:
         return None
+
     for flag, script in pairwise(arguments):
         if _INLINE_SCRIPT.fullmatch(flag):
             return script
         # `-o pipefail` may stand before it.
         if not flag.startswith(("-", "+")) and flag not in ("pipefail", "errexit"):
             return None
+
     if not all(argument.startswith(("-", "+")) for argument in arguments):
         # A script in a file, which reads the here-string.
         return None

@@ -66,6 +66,7 @@ def changes_remote(stage: Stage) -> bool:
         return _names_host(stage) and bool(_WRITING_STATEMENT.search(stage.source))
     if _has_any(stage, "dry_options") or stage.is_hazard("looking"):
         return False
+
     if stage.is_hazard("remote"):
         return True
     if stage.is_hazard("clouds"):
@@ -73,6 +74,7 @@ def changes_remote(stage: Stage) -> bool:
         return any(map(_CLOUD_VERB.fullmatch, stage.operands[1:4]))
     if stage.is_hazard("copying"):
         return any(map(_PATH_ON_HOST.fullmatch, stage.operands))
+
     if not _sends(stage):
         return False
     calls_github = stage.program == "gh" and stage.operands[:1] == ("api",)

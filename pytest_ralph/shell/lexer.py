@@ -111,6 +111,7 @@ class _Draft:
             return
         if not self.assignments:
             self.start = start
+
         assigned = ASSIGNMENT.match(word.text)
         if assigned:
             value = Word(word.text[assigned.end() :], word.literal)
@@ -311,6 +312,7 @@ class _Reader:
     def _double(self) -> tuple[str, bool]:
         parts: list[str] = []
         literal = True
+
         self.at += 1
         while self.at < len(self.source):
             char = self.source[self.at]

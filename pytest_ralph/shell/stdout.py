@@ -101,6 +101,7 @@ def _searches_several_files(stage: Stage) -> bool:
     """Whether a search names several files, a wildcard or a directory to descend into."""
     if "xargs" in stage.launchers or has_option(stage, _RECURSIVE_OPTION):
         return True
+
     files: list[str] = []
     has_pattern = False
     arguments = iter(stage.arguments)
@@ -110,6 +111,7 @@ def _searches_several_files(stage: Stage) -> bool:
             has_pattern = has_pattern or argument in _PATTERN_OPTIONS
         elif not argument.startswith("-") or argument == "-":
             files.append(argument)
+
     if not has_pattern:
         files = files[1:]
     return len(files) > 1 or any(map(_WILDCARD.search, files))

@@ -94,6 +94,7 @@ def find_candidates(text: TaskText) -> list[TaskBlock]:
     """Return the checkboxes, and the headings with an id or a box, in file order."""
     blocks = _with_bold_lines(text)
     sections = find_sections(blocks, text.lines)
+
     found = []
     for block in _outside_items(blocks):
         item = Section(level=0, parent=-1, end=block.end)
@@ -119,6 +120,7 @@ def find_sections(blocks: Sequence[Block], lines: Sequence[str]) -> dict[int, Se
         while open_lines and sections[open_lines[-1]].level >= level:
             closed = open_lines.pop()
             sections[closed] = sections[closed]._replace(end=block.line)
+
         parent = open_lines[-1] if open_lines else -1
         sections[block.line] = Section(level, parent, len(lines))
         open_lines.append(block.line)
@@ -182,6 +184,7 @@ class Phases:
         # The lines where phases begin; above the first one there is none.
         self._lines: list[int] = []
         self._names = [""]
+
         tasks = {block.line for block in candidates if block.title.certain}
         above: list[Heading] = []
         for block in _outside_items(outline.blocks):

@@ -252,6 +252,7 @@ def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Ta
     for marker in task.markers:
         keys += [f"[{marker}]", marker]
     keys += [key for key in commands if _names_phase(key, task.phase)]
+
     for key in keys:
         lines = commands.get(key)
         if not lines:

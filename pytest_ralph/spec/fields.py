@@ -116,11 +116,13 @@ def read_fields(
     # The field that is being read, and its first line.
     label: _Label | None = None
     start = first
+
     for number in range(first, last):
         line = lines[number]
         if number in masked or not line.strip():
             continue
         found = _read_label(line)
+
         if label is not None:
             if found is not None and not _is_beside(label, found):
                 found = None
@@ -212,6 +214,7 @@ def _label(match: re.Match[str], line: str) -> _Label:
     note = match["note"] or ""
     name = known_name(label)
     rest = line[match.end() :]
+
     if line.lstrip().startswith("|"):
         # A row of a table of fields: `| **Verify** | `make` |`.
         rest = rest.strip(" \t|").replace("\\|", "|")
@@ -222,6 +225,7 @@ def _label(match: re.Match[str], line: str) -> _Label:
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
+
     return _Label(
         name=name or label,
         label=label,

@@ -150,6 +150,7 @@ def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
     if not isinstance(settings, dict):
         message = "`ralph:` in the front matter must be a mapping of settings"
         raise FrontMatterError(_line_of(data, "ralph"), message)
+
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key, value in settings.items():
@@ -161,6 +162,7 @@ def _settings(data: Any) -> tuple[dict[str, Any], dict[str, int]]:
             raise FrontMatterError(line, _NOT_COMMANDS)
         values[name] = _plain(value)
         lines[name] = line
+
     return values, lines
 
 

@@ -96,6 +96,7 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
     for task in spec.tasks:
         in_tasks.update(range(task.line, task.end_line + 1))
     task_lines = {task.line for task in spec.tasks}
+
     found: list[LintFinding] = []
     in_section: list[LintFinding] = []
     has_tasks = False
@@ -121,6 +122,7 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
     """
     if "\n|" not in spec.source:
         return
+
     task_lines = {task.line for task in spec.tasks}
     task_ids = {task.id for task in spec.tasks}
     reported_tables = set()
@@ -216,6 +218,7 @@ def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Li
     limit = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
     if limit is None:
         limit = DURATION.match(f"{timeout:.0f} s")
+
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):
@@ -252,10 +255,12 @@ def _allowed_time(stage: Stage) -> re.Match[str] | None:
     for word, following in pairwise(stage.written):
         if word in _DURATION_OPTIONS:
             return DURATION.fullmatch(following)
+
     for word in stage.written:
         option, equals, value = word.partition("=")
         if equals and option in _DURATION_OPTIONS:
             return DURATION.fullmatch(value)
+
     if "timeout" in stage.launchers:
         before_program = stage.written[: len(stage.written) - len(stage.words)]
         # The last one, as `-k 5` may stand before it.

@@ -214,6 +214,7 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
             group = {}
             fixes = []
         group[task.name] = task
+
     if group:
         yield tuple(group.values())
     yield from fixes
@@ -239,6 +240,7 @@ def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterat
             visited.add(name)
             path.append(name)
             name = next(need for need in needs[name] if need in by_name)
+
         if name in path:
             cycle = path[path.index(name) :]
             yield circular_dependency([by_name[member] for member in cycle])

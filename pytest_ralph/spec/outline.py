@@ -123,6 +123,7 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
     """Return the line that closes a span and all quotations in it, or `opened` if none does."""
     quotes = len(QUOTE.findall(lines[opened]))
     delimiter = heredoc_delimiter(lines[opened])
+
     for number in range(opened + 1, min(opened + _LONGEST_SPAN, len(lines))):
         line = lines[number]
         if "```" in line or _TASK_FIELD.match(line):
@@ -130,6 +131,7 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
         if delimiter and line.strip().rstrip(")\"'`") != delimiter:
             continue
         delimiter = ""
+
         closed = BACKTICK.search(line)
         if closed is None:
             quotes += len(QUOTE.findall(line))
@@ -148,6 +150,7 @@ def _blank_cut_fences(lines: list[str], start: int) -> bool:
     changed = False
     never_closed: dict[str, int] = {}
     last = -1
+
     for number in range(start, len(lines)):
         opened = FENCE.match(lines[number]) if number > last else None
         if opened is None:
@@ -170,6 +173,7 @@ def _closing_fence(
     """
     if len(fence) >= never_closed.get(fence[0], len(fence) + 1):
         return -1
+
     delimiter = ""
     for number in range(opened + 1, len(lines)):
         line = lines[number]
@@ -194,6 +198,7 @@ def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], lis
     # The offset of each line.
     starts = [0]
     starts += (newline.end() for newline in re.finditer(b"\n", data))
+
     blocks: list[Block] = []
     unclosed: list[int] = []
     quoted_until = 0
@@ -206,6 +211,7 @@ def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], lis
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
         kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
+
         after = max(bisect_left(starts, end), first + 1)
         block = Block(kind, first, after, level)
         blocks.append(block)
@@ -227,6 +233,7 @@ def _structure(text: str, data: bytes) -> Iterator[tuple[str, int, int, int]]:
             if b"[" in data[begin : begin + _BOX_REACH]:
                 yield tag, 0, begin, span["end"]
             continue
+
         name = tag if type(tag) is str else next(iter(tag))
         if name in _STRUCTURE and tag != _INDENTED:
             level = int(tag[name]["level"][1]) if name == "Heading" else 0

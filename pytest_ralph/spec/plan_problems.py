@@ -83,6 +83,7 @@ def file_conflicts(groups: Iterable[Sequence[Task]]) -> Iterator[PlanProblem]:
                 # Tasks may share a directory or a pattern without touching the same file.
                 if not file.endswith("/") and "*" not in file:
                     by_file[posixpath.normpath(file)][task.name] = task
+
         for file, tasks in by_file.items():
             if len(tasks) > 1:
                 yield _file_conflict(file, list(tasks.values()))

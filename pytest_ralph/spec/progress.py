@@ -76,11 +76,13 @@ def learnings(text: str) -> list[str]:
     progress = _ProgressLines(text)
     found: list[str] = []
     is_after_blank = True
+
     for number in progress.section(LEARNINGS):
         line = progress.lines[number]
         if not line.strip() or _HEADING.match(line.rstrip()):
             is_after_blank = True
             continue
+
         bullet = _BULLET.match(line)
         # An indented paragraph belongs to the bullet above it.
         starts_paragraph = is_after_blank and not line[0].isspace()
@@ -91,6 +93,7 @@ def learnings(text: str) -> list[str]:
         else:
             found[-1] += f" {line.strip()}"
         is_after_blank = False
+
     shown = [learning for learning in found if not learning.startswith("<!--")]
     return list(filter(None, shown))
 

@@ -342,6 +342,7 @@ class State:
                     self._add_part(owner, task.id)
                     yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
                 continue
+
             if task.id in self.fix_ids(owner):
                 continue
             self._add_fix(owner, task.id, _addressed_error(task))

@@ -151,6 +151,7 @@ def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBl
     """Whether all fields under a heading belong to checkboxes that are tasks."""
     if not heading.level or heading.title.certain:
         return False
+
     first = bisect_right(candidates, heading.line, key=by_line)
     last = bisect_left(candidates, heading.end, key=by_line)
     start = heading.line + 1
@@ -253,6 +254,7 @@ def _numbered_headings(text: TaskText) -> list[TaskBlock]:
     tasks = []
     headings = [block for block in text.outline.blocks if block.level]
     sections = find_sections(headings, text.lines)
+
     # Backwards: what stands below a nested heading is not that of the heading above it.
     next_line = len(text.lines)
     for line in reversed(sections):
@@ -261,6 +263,7 @@ def _numbered_headings(text: TaskText) -> list[TaskBlock]:
             continue
         end = min(sections[line].end, next_line)
         next_line = line
+
         title = TaskLine(heading["id"], heading["title"].strip(" *#"), certain=True)
         block = TaskBlock(title, line, end, sections[line].level, own_end=end)
         block.fields = text.read_fields(line + 1, end)
@@ -301,6 +304,7 @@ def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:
         children = tasks[index + 1 : last]
         if not children:
             continue
+
         tail = max(child.end for child in children)
         if not text.has_field_name(tail, parent.end):
             continue

@@ -70,6 +70,7 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     text = verify_text(block.fields) or inline_verify(lines[block.line])
     if not text:
         text = quoted_verify(own_lines) or verify_element(own_lines)
+
     if not text.strip():
         return _verify_without_field(block, own_lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
@@ -77,6 +78,7 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     status = _EXIT_STATUS.fullmatch(text.strip())
     if status:
         return _command_in_title(block, text, status["rest"])
+
     expected = expected_text(block.fields)
     if expected:
         return with_expected(read_verify(text), expected)

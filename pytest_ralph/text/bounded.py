@@ -112,6 +112,7 @@ def wrapped(text: str, width: int) -> list[str]:
         if columns(longer) <= width:
             line = longer
             continue
+
         if line:
             lines.append(line)
         *full, line = _split(word, width)

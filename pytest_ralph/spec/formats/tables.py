@@ -37,6 +37,7 @@ def find_table_rows(lines: Sequence[str], masked: Collection[int]) -> Iterator[T
         if number in masked or not _is_separator(lines, number):
             number += 1
             continue
+
         end = number + 1
         while end < len(lines) and "|" in lines[end]:
             end += 1
@@ -69,6 +70,7 @@ def _read_row(
     name = cells[id_column]
     checked = False
     fields = []
+
     for column, (title, text) in enumerate(zip(header, cells, strict=True)):
         if title in _STATUS_COLUMNS:
             checked = _DONE.search(text) is not None

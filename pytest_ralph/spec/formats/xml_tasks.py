@@ -82,6 +82,7 @@ def verify_element(lines: Sequence[str]) -> str:
     if not any("<verify" in line for line in lines):
         return ""
     lines = _COMMENT.sub("", "\n".join(lines)).split("\n")
+
     in_fence = False
     for number, line in enumerate(lines):
         if line.lstrip().startswith(_FENCE):
