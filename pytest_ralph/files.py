@@ -184,6 +184,7 @@ class FileLock:
         self._taken = 1
 
     def _try(self) -> bool:
+        """Try to take the lock; return whether that succeeded."""
         try:
             import fcntl
         except ImportError:
@@ -281,6 +282,7 @@ class _ChangedError(Exception):
 def _replace(
     place: Path, data: bytes | str, *, durable: bool, may_replace: Callable[[], bool]
 ) -> Seen:
+    """Write a temporary file, and rename it to `place` if `may_replace` allows that."""
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
 

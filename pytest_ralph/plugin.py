@@ -132,6 +132,7 @@ def _add_mode(group: Any, option: Option) -> None:
 
 
 def _ini_type(option: Option) -> Any:
+    """Return what pytest converts the values of an ini key to."""
     if option.kind in ("lines", "commands"):
         return "linelist"
     if pytest.version_tuple >= (9, 2):
@@ -186,6 +187,7 @@ def can_run(config: pytest.Config) -> bool:
 
 
 def _is_on(config: pytest.Config, key: str) -> bool:
+    """Return whether the ini file turns an option on. Raise UsageError for any other word."""
     value = ini_value(config, key)
     word = str(value).lower()
     if value is not None and word not in (*TRUE, *FALSE, "state"):

@@ -105,6 +105,7 @@ def read_settings(*layers: Layer) -> Settings:
 
 
 def _find_value(option: Option, layers: Sequence[Layer]) -> Any:
+    """Return the value of an option in the first place that sets it, or its default."""
     for layer in layers:
         given = layer.values.get(option.name)
         if given is not None:

@@ -90,6 +90,7 @@ class Advisor:
         return self._ask(statistics.measure, None)
 
     def _ask(self, question: Callable[[History], T], default: T) -> T:
+        """Answer a question; give the neutral answer `default` if the history is broken."""
         if self._broken:
             return default
         try:

@@ -251,6 +251,7 @@ def _successful_fixes(
 
 
 def _similar(fixes: Iterable[PastFix], error: str) -> list[PastFix]:
+    """Return the fixes of errors that have most of their words in common with this one."""
     words = error_words(error)
     similar = []
     for fix in fixes:

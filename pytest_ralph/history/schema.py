@@ -64,6 +64,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def _connect_to_write(path: Path, timeout: float) -> sqlite3.Connection:
+    """Open a database, and migrate it."""
     connection = sqlite3.connect(
         path, timeout=timeout, isolation_level=None, check_same_thread=False
     )
@@ -77,6 +78,7 @@ def _connect_to_write(path: Path, timeout: float) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open a database where nothing can be written, not even a lock."""
     uri = f"{path.resolve().as_uri()}?immutable=1"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     with _closed_on_error(connection):
@@ -109,6 +111,7 @@ def set_aside(path: Path, timeout: float) -> Path | None:
 
 
 def _is_sound(path: Path, timeout: float) -> bool:
+    """Return whether SQLite finds no damage."""
     try:
         with contextlib.closing(
             sqlite3.connect(path, timeout=timeout, isolation_level=None)
@@ -160,6 +163,7 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a database to this version."""
     if _user_version(connection) == VERSION:
         return
     with transaction(connection):

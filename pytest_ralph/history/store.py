@@ -163,6 +163,7 @@ class History:
             return action(self._connected())
 
     def _connected(self) -> sqlite3.Connection:
+        """Return the connection; open it first, and again if the file was replaced."""
         if self._connection is not None and _inode(self.path) != self._inode:
             self._restore(self._connection)
         if self._connection is None:

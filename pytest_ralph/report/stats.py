@@ -171,6 +171,7 @@ def _score_header(what: str) -> Sequence[str]:
 
 
 def _score(score: Score, recovered: int, failed: int) -> Sequence[str]:
+    """Return the row of a task or a spec."""
     return (
         _name(f"{score.task} {score.spec}"),
         str(score.attempts),

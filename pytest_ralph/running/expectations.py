@@ -64,6 +64,7 @@ def unmet(
 
 
 def _unmet(expect: Expect, ended: CommandResult, printed: Mapping[str, RawOutput]) -> Unmet | None:
+    """Return how the result differs from what is expected, or None if it does not."""
     if expect.stream == "exit":
         status = str(ended.exit_code)
         if holds(expect, status):
@@ -158,6 +159,7 @@ def is_equal(value: object, text: str) -> bool:
 
 
 def _compare(op: str, value: object, text: str) -> bool:
+    """Compare a text with a number or a text."""
     if not isinstance(value, (int, float)):
         is_wanted = _is_text(str(value).strip(), text.strip())
         return is_wanted if op == "==" else not is_wanted

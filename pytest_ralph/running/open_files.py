@@ -36,6 +36,7 @@ def files_being_written(root: Path) -> set[str]:
 
 
 def _files_written_by(pid: int, prefix: str) -> Iterator[str]:
+    """Yield the files below `prefix` that a process has open for writing."""
     for entry in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             path = os.readlink(entry.path)  # noqa: PTH115 - may be the name of a pipe

@@ -105,6 +105,7 @@ class Process:
             self._take(wait)
 
     def _take(self, wait: float | None) -> None:
+        """Wait for output or for the end of the process, and read what there is."""
         milliseconds = None if wait is None else min(wait, LONGEST_WAIT) * 1000
         for descriptor, _ in self._poll.poll(milliseconds):
             if descriptor == self._exit:
@@ -114,6 +115,7 @@ class Process:
                 self._read(descriptor)
 
     def _read(self, descriptor: int) -> None:
+        """Read once from a pipe; close it at its end."""
         chunk = os.read(descriptor, BIG_PIPE)
         if not chunk:
             self._poll.unregister(descriptor)

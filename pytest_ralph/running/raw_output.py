@@ -84,6 +84,7 @@ class RawOutput:
             self._read(self._pending)
 
     def _read(self, block: str, *, continues: bool = False) -> None:
+        """Hand a block to the readers, and keep the beginning and the end of the text."""
         for reader in self._readers.values():
             reader.read(block, continues=continues)
         if not self._start:

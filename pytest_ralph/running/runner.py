@@ -332,6 +332,7 @@ class Runner:
         split: bool,
         printed: Mapping[str, RawOutput] | None,
     ) -> _Plan:
+        """Decide on the environment, the logs and the JUnit file of a command."""
         cwd = cwd or self.root
         mark = Mark(self._run, next(self._numbers))
         # The number first: a directory then lists the logs in the order of the commands.
@@ -366,6 +367,7 @@ class Runner:
         )
 
     def _start(self, plan: _Plan, stdin: Path | None) -> Process:
+        """Start the command. Raise RunError if that fails."""
         self._watcher.start()
         try:
             with plan.mark.inherited():
@@ -380,6 +382,7 @@ class Runner:
         return process
 
     def _spawn(self, plan: _Plan, stdin: str | os.PathLike[str]) -> Process:
+        """Execute the words of a plain command directly, and anything else with the shell."""
         if plan.argv is not None:
             return _process(plan.argv, plan, stdin)
         words = direct_argv(plan.command, plan.env) if self._shell is None else None
@@ -393,6 +396,7 @@ class Runner:
         return _process(self._shell_argv(plan), plan, stdin)
 
     def _shell_argv(self, plan: _Plan) -> list[str]:
+        """Return the words that have the shell run the command; a very long one from a file."""
         shell = find_shell(self._shell, plan.env)
         if shell is None:
             raise RunError(f"shell not found: {self._shell or 'bash, sh'}")
@@ -421,6 +425,7 @@ class Runner:
         return in_time
 
     def _ask_to_end(self, process: Process) -> None:
+        """Have the group end by itself; kill it if it does not within the grace time."""
         process.signal(signal.SIGTERM)
         if process.follow(time.monotonic() + self._grace):
             # Its children may still be cleaning up.
@@ -453,6 +458,7 @@ class Runner:
         return written
 
     def _keep(self, kept: _Kept) -> None:
+        """Leave the background processes of a command running, and go on reading their output."""
         for writer in kept.plan.writers:
             writer.flush(everything=True)
         kept.process.keep_reading()
@@ -525,6 +531,7 @@ def _file_name(label: str) -> str:
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
+    """Return what changes when a file is written; None if there is no file."""
     try:
         stat = os.stat(path)  # noqa: PTH116 - asked after every command
     except OSError:

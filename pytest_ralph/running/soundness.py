@@ -171,6 +171,7 @@ def _is_expected_failure(run: CheckRun) -> bool:
 
 
 def _syntax_error(run: CheckRun, runner: Runner) -> Defect | None:
+    """A command line that the shell cannot parse."""
     if run.succeeded or not _SYNTAX_ERROR.search(run.ended.output()):
         return None
     # The words may be those of a tool: ask the shell.

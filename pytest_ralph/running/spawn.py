@@ -147,6 +147,7 @@ def _is_current(directory: Path) -> bool:
 
 
 def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -> Child:
+    """Start a program in the current directory with posix_spawn."""
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, streams.stdin, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, streams.stdout, 1),

@@ -71,6 +71,7 @@ def decode(data: bytes) -> str:
 
 
 def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
+    """Return the first and the last bytes of a file as text, with a line for what is between."""
     size = file.seek(0, 2)
     file.seek(0)
     if size <= head + tail:
@@ -188,6 +189,7 @@ class SpoolWriter:
         return _masked(block, self._mask)
 
     def _store(self, block: bytes) -> None:
+        """Write to the file as much as there is room for; hold the rest."""
         stored = block[: self._room]
         rest = block[self._room :]
         try:

@@ -108,6 +108,7 @@ def _hard_limit() -> int:
 
 
 def _proc(pid: int, name: str) -> bytes:
+    """Return a file of /proc about a process; empty if the process has ended."""
     # Read for every process of the machine, hence without a Path and without a buffer.
     try:
         with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
@@ -172,6 +173,7 @@ def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
 
 
 def _younger(mark: Mark, leader: int) -> Iterator[int]:
+    """Yield the processes of a command outside its group that started after its leader."""
     newest = last_pid()
     if newest is None or newest == leader:
         return

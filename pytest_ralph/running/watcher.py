@@ -52,6 +52,7 @@ class Watcher:
                 self._is_started = True
 
     def _start(self) -> None:
+        """Start the shell, with the reading end of a pipe of ours as its stdin."""
         package = Path(__file__).parents[2]
         kill = (sys.executable, "-c", KILL, str(package), str(self._run))
         reader, self._pipe = os.pipe()

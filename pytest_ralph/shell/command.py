@@ -296,6 +296,7 @@ class _Unwrapped:
 
 
 def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
+    """Read simple commands, and keep track of the directory that each of them runs in."""
     stages: list[Stage] = []
     # The directory of each open subshell; `(cd web && make)` does not change the outer one.
     directories = [context.directory]
@@ -311,6 +312,7 @@ def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
 
 
 def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
+    """Read one simple command: one stage, or those of the script that it has a shell run."""
     unwrapped = _unwrap(simple.words)
     launchers = (*context.launchers, *unwrapped.launchers)
     script = _inline_script(unwrapped.words, simple.redirections)

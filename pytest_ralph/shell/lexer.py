@@ -103,6 +103,7 @@ class _Draft:
     negated: bool = False
 
     def add(self, word: Word, start: int) -> None:
+        """Add a word: an assignment, a `!`, the program or one of its arguments."""
         if self.words:
             self.words.append(word)
             return
@@ -144,6 +145,7 @@ class _Reader:
     heredocs: list[str] = field(default_factory=list)
 
     def commands(self) -> list[Simple]:
+        """Read the source to its end."""
         found: list[Simple] = []
         before = ""
         while self.at < len(self.source):
@@ -157,6 +159,7 @@ class _Reader:
         return found
 
     def _inner_commands(self) -> list[Simple]:
+        """Read the commands of the substitutions noted since the last simple command."""
         sources = self.inner
         self.inner = []
         if self.depth == _MAX_DEPTH:
@@ -201,6 +204,7 @@ class _Reader:
         return replace(simple, looped=self.loops > 0), joined
 
     def _is_keyword(self, word: Word) -> bool:
+        """Return whether a word in the place of a program is a keyword, and count open loops."""
         if not word.literal:
             return False
         if word.text == "do":
@@ -210,6 +214,7 @@ class _Reader:
         return word.text in _OPENING or word.text in _CLOSING
 
     def _skip_blank(self) -> bool:
+        """Skip blanks, continued lines or a comment; return whether there was any of them."""
         blank = _BLANK.match(self.source, self.at)
         if blank:
             self.at = blank.end()
@@ -223,6 +228,7 @@ class _Reader:
         return True
 
     def _redirection(self) -> Redirection | None:
+        """Read a redirection with its target, if one starts here."""
         if self._at_process_substitution():
             return None
         match = _REDIRECTION.match(self.source, self.at)
@@ -259,6 +265,7 @@ class _Reader:
         self.heredocs.clear()
 
     def _word(self) -> Word:
+        """Read one word, up to a blank or an operator."""
         parts: list[str] = []
         literal = True
         start = self.at
@@ -302,6 +309,7 @@ class _Reader:
         return char, char in "#!]"
 
     def _until(self, quote: str) -> str:
+        """Read a quotation without escapes, up to the quote that closes it."""
         end = self.source.find(quote, self.at + 1)
         if end < 0:
             end = len(self.source)
@@ -310,6 +318,7 @@ class _Reader:
         return text
 
     def _double(self) -> tuple[str, bool]:
+        """Read a double-quoted text: its content, and whether it is literal."""
         parts: list[str] = []
         literal = True
 

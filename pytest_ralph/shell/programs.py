@@ -268,6 +268,7 @@ def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:
 
 
 def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[str, str]:
+    """Return the role of each program and call."""
     found: dict[str, str] = {}
     for role, text in programs.items():
         found |= dict.fromkeys(text.split(), role)

@@ -90,6 +90,7 @@ def has_option(stage: Stage, option: re.Pattern[str]) -> bool:
 
 
 def _of_search(stage: Stage) -> Stdout:
+    """Return what grep and its relatives print with their options."""
     if has_option(stage, _QUIET_OPTION):
         return Stdout.STATUS
     if not has_option(stage, _COUNT_OPTION):

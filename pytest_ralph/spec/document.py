@@ -205,6 +205,7 @@ class Spec:
 
 
 def _read(file: Path) -> str:
+    """Return the text of a file. Raise SpecError if it is too large, binary or not UTF-8."""
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
@@ -231,6 +232,7 @@ def _read(file: Path) -> str:
 
 
 def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
+    """Make the task of a block, with its fields and its checks."""
     fields = as_mapping(block.fields)
     return Task(
         id=block.title.id or slug(block.title.title),
@@ -271,6 +273,7 @@ def _names_phase(key: str, phase: str) -> bool:
 def _problems(
     tasks: Sequence[Task], unclosed: Sequence[int], front: FrontMatter
 ) -> Iterator[Problem]:
+    """Yield what is wrong with a spec whose tasks could be read."""
     if front.error is not None:
         yield Problem(front.error.line, front.error.message, "front-matter")
     for line in unclosed:

@@ -186,6 +186,7 @@ def _in_form_of(model: str, block: str) -> list[str]:
 
 
 def _indented(line: str, columns: int) -> str:
+    """Return the line with its own indentation behind `columns` more; a blank one as it is."""
     content = line.lstrip(" \t")
     if not content.strip():
         return line
@@ -194,6 +195,7 @@ def _indented(line: str, columns: int) -> str:
 
 
 def _outdented(line: str, columns: int) -> str:
+    """Return the line without `columns` of its indentation, as far as it has them."""
     position = 0
     removed = 0
     while removed < columns and line[position : position + 1] in (" ", "\t"):

@@ -210,6 +210,7 @@ def _read_heading_label(line: str) -> _Label | None:
 
 
 def _label(match: re.Match[str], line: str) -> _Label:
+    """Make the label of a matched line, with what its note and its marks say about the text."""
     label = match["name"].strip()
     note = match["note"] or ""
     name = known_name(label)
@@ -321,6 +322,7 @@ def _possible_files(text: str) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
+    """Return whether a word looks like the path of a file or a directory."""
     if word in _BARE_NAMES:
         return True
     if word.lower() in _NO_PATHS or len(word) > _LONGEST_PATH:

@@ -76,6 +76,7 @@ def _closing_line(lines: Sequence[str]) -> int:
 
 
 def _read(text: str, lines: int) -> FrontMatter:
+    """Read the text between the two `---`; what is no mapping is not front matter."""
     if len(text) > MAX_CHARACTERS:
         if not _LIKE_A_KEY.match(text):
             # Prose between two rules: a document may start with one.
@@ -98,6 +99,7 @@ def _read(text: str, lines: int) -> FrontMatter:
 
 
 def _load(text: str) -> Any:
+    """Parse YAML. Raise FrontMatterError, with the line, if it is malformed."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 

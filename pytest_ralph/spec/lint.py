@@ -188,6 +188,7 @@ def misspelt_fields(task: Task, lines: list[str]) -> dict[str, LintFinding]:
 
 
 def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
+    """Yield what is wrong with the fields of one task."""
     misspelt_names = misspelt_fields(task, lines)
     yield from misspelt_names.values()
     verify_line = _line_of_field(task, lines, "verify")
@@ -214,6 +215,7 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
 
 
 def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
+    """Yield the hazards of a task's commands, and time limits that are too short for them."""
     starts_service = is_e2e_startup(task)
     limit = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
     if limit is None:
@@ -272,6 +274,7 @@ def _allowed_time(stage: Stage) -> re.Match[str] | None:
 
 
 def _line_of_field(task: Task, lines: list[str], name: str) -> int:
+    """Return the line of a field, or that of the task if the field is written differently."""
     pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
     for number in range(task.line, task.end_line + 1):
         if pattern.match(lines[number - 1]):

@@ -90,6 +90,7 @@ def file_conflicts(groups: Iterable[Sequence[Task]]) -> Iterator[PlanProblem]:
 
 
 def _file_conflict(file: str, tasks: Sequence[Task]) -> PlanProblem:
+    """Report one file that several tasks name."""
     shown = [f"  Task {task.id} names it (line {task.line})" for task in tasks[:_TASKS_SHOWN]]
     if len(tasks) > _TASKS_SHOWN:
         shown.append(f"  … {len(tasks) - _TASKS_SHOWN} more")

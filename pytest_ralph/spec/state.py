@@ -476,6 +476,7 @@ class StateText:
             return (json.dumps(data, indent=_INDENT) + "\n").encode()
 
     def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
+        """Encode an object of entries; only those that changed since the last time are encoded."""
         known = self._entries.setdefault(field, {})
         if field not in self._fields or len(known) != len(entries):
             for name in entries.keys() - known.keys():
@@ -491,6 +492,7 @@ def _indented(value: Any, depth: int) -> str:
 
 
 def _object(members: Collection[str], depth: int) -> str:
+    """Return a JSON object with these members, one on each line."""
     if not members:
         return "{}"
     inner = "\n" + " " * (depth + _INDENT)

@@ -88,6 +88,7 @@ def _check(data: object) -> None:
 
 
 def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
+    """Return a map of entries, empty if the field is absent. Raise ValueError if it is none."""
     value = data.get(field)
     if value is None:
         return {}

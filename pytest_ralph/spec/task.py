@@ -100,6 +100,7 @@ def is_e2e_cleanup(task: Task) -> bool:
 
 
 def _e2e_step(task: Task) -> re.Match[str] | None:
+    """Return which step of an end-to-end test the title names, if it names one."""
     if task.fix_for is not None:
         # The title of a fix quotes an error, which may name anything.
         return None

@@ -242,6 +242,7 @@ def _read_id(text: str, position: int) -> tuple[str, str, int] | None:
 
 
 def _read_bracketed_id(text: str, position: int) -> tuple[str, str, int] | None:
+    """Read an id in brackets: `[T001]`, `[01-02]`."""
     numbered = _NUMBERED.match(text, position)
     if numbered:
         return numbered[1], "", numbered.end()

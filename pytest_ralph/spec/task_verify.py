@@ -86,6 +86,7 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
 
 
 def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
+    """Read the checks of a task without a Verify field: from its title or its steps."""
     in_title = read_verify(check_in_title(block.title))
     if in_title.checks:
         return in_title

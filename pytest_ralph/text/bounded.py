@@ -122,6 +122,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def _split(word: str, width: int) -> list[str]:
+    """Split a word into pieces of at most `width` columns."""
     pieces = []
     piece = ""
     for character in word:

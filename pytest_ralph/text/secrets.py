@@ -160,6 +160,7 @@ class Masker:
         return self._mask_short(text) if len(text) < _SHORT else self._mask_text(text)
 
     def _mask_text(self, text: str) -> str:
+        """Mask a text, and look again without the escapes that may interrupt a secret."""
         masked = self._mask(text)
         if "\x1b" not in masked:
             return masked
@@ -168,6 +169,7 @@ class Masker:
         return masked if masked_plain == plain else masked_plain
 
     def _mask(self, text: str) -> str:
+        """Mask what is known of this environment, private keys, and all formats."""
         # Looking for each of them is faster than one pattern for all.
         present = [spelling for spelling in self._spellings if spelling in text]
         if present:
@@ -328,6 +330,7 @@ def mask_private_keys(text: str) -> str:
 
 
 def _with_mask(key: re.Match[str]) -> str:
+    """Mask a private key up to its last line, or as far as its lines look like those of one."""
     secret = key["secret"]
     if key["end"]:
         return f"{key['begin']}{_masked_key(secret)}{key['end']}"

@@ -64,6 +64,7 @@ def _id_column(header: Sequence[str]) -> int | None:
 def _read_row(
     header: Sequence[str], id_column: int, line: str, number: int, end: int
 ) -> Iterator[TableRow]:
+    """Yield the task of a row, if the row has as many cells as the header."""
     cells = _cells(line)
     if len(cells) != len(header):
         return

@@ -96,6 +96,7 @@ def verify_element(lines: Sequence[str]) -> str:
 
 
 def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
+    """Read the task whose start and end tags are on these lines."""
     text = "\n".join(lines[start:end])
     opened = _START.match(text)
     id_attribute = _ID_ATTRIBUTE.search(opened["attributes"]) if opened else None
