@@ -16,7 +16,7 @@ from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.spec.task_line import read_checkbox
-from pytest_ralph.text.inert import annotation
+from pytest_ralph.text.inert import annotation, one_line
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
 
@@ -40,6 +40,8 @@ _PLAN_CODES = {
     "file_conflict": "shared-file",
 }
 _DURATION_OPTIONS = frozenset(["--duration", "--soak", "--runtime", "--run-time", "--test-time"])
+# A message may quote a whole command.
+_LONGEST = 2_000
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _CHECKBOX = re.compile(r"[-*+][ \t]+\[[ xX]\][ \t]+\S")
 # Only quotes, brackets, operators and keywords can be written wrongly.
@@ -292,16 +294,12 @@ def _line_of_text(task: Task, lines: list[str], text: str) -> int:
 
 
 def format_text(finding: LintFinding, path: PurePath | str) -> str:
-    place = f"{path}:{finding.line}"
-    return f"{place}: {finding.severity}: {_one_line(finding.message)} [{finding.code}]"
+    message = one_line(finding.message, _LONGEST)
+    return f"{path}:{finding.line}: {finding.severity}: {message} [{finding.code}]"
 
 
 def format_github(finding: LintFinding, path: PurePath | str) -> str:
     """A workflow command that GitHub shows as an annotation of the line."""
-    message = _one_line(finding.message)
+    message = one_line(finding.message, _LONGEST)
     title = f"ralph: {finding.code}"
     return annotation(finding.severity, message, file=path, line=finding.line, title=title)
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069]+", " ", text)

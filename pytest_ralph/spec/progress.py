@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.text.listing import count
+from pytest_ralph.text.markdown import closing_fence
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -179,26 +180,16 @@ class _ProgressLines:
 
     def _headings(self) -> Iterator[tuple[int, int, str]]:
         """Yield index, level and title of every heading that is not inside a fence."""
-        number = 0
-        while number < len(self.lines):
-            line = self.lines[number]
+        fenced_until = -1
+        for number, line in enumerate(self.lines):
             # Most lines are neither headings nor fences.
-            if line.lstrip().startswith(("#", "`", "~")):
-                heading = _HEADING.match(line.rstrip())
-                if heading:
-                    yield number, len(heading[1]), heading[2]
-                number = self._fence_end(number)
-            number += 1
-
-    def _fence_end(self, start: int) -> int:
-        """Return the line that closes the fence opened on line `start`, or `start` if none does."""
-        opened = _FENCE.match(self.lines[start])
-        if opened is None:
-            return start
-        fence = opened[1]
-        for end in range(start + 1, len(self.lines)):
-            line = self.lines[end]
-            is_bare = not line.strip().strip(fence[0])
-            if is_bare and _FENCE.match(line) and line.lstrip().startswith(fence):
-                return end
-        return start
+            if number <= fenced_until or not line.lstrip().startswith(("#", "`", "~")):
+                continue
+            heading = _HEADING.match(line.rstrip())
+            fence = _FENCE.match(line)
+            if heading:
+                yield number, len(heading[1]), heading[2]
+            elif fence:
+                end = closing_fence(self.lines, number + 1, fence[1])
+                # One that is never closed fences nothing.
+                fenced_until = number if end is None else end

@@ -1,10 +1,14 @@
-"""Facts about Markdown source that several readers share: code spans, here documents, indents."""
+"""Facts about Markdown source that several readers share: code spans, fences, indents."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BACKTICK = regex(r"(?<!\\)`")
 QUOTE = regex(r'(?<!\\)"')
@@ -58,3 +62,12 @@ def heredoc_delimiter(line: str) -> str:
     """Return the delimiter of the here document that this line opens, or an empty string."""
     opening = _HERE_DOCUMENT.search(line)
     return opening[1] if opening else ""
+
+
+def closing_fence(lines: Sequence[str], start: int, fence: str) -> int | None:
+    """Find the line, from `start` on, that closes a fence opened with the characters `fence`."""
+    for number in range(start, len(lines)):
+        line = lines[number].strip()
+        if line.startswith(fence) and not line.strip(fence[0]):
+            return number
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.text.markdown import dedent
+from pytest_ralph.text.markdown import closing_fence, dedent
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
         number += 1
         fence = _FENCE.match(line)
         if fence:
-            end = _fence_end(lines, number, fence["fence"])
+            end = closing_fence(lines, number, fence["fence"])
+            if end is None:
+                end = len(lines)
             command = ""
             if fence["language"].lower() in _SHELL_LANGUAGES:
                 content = dedent("\n".join(["", *lines[number:end]])).strip("\n")
@@ -92,15 +94,6 @@ def _command(line: str) -> str:
         return run["command"]
     bare = _RUN_BARE.fullmatch(line)
     return bare["command"].strip() if bare else ""
-
-
-def _fence_end(lines: Sequence[str], start: int, fence: str) -> int:
-    """Return the line that closes a fence, or the number of lines if none does."""
-    for number in range(start, len(lines)):
-        line = lines[number].strip()
-        if line.startswith(fence) and not line.strip(fence[0]):
-            return number
-    return len(lines)
 
 
 def _next_line(lines: Sequence[str], start: int) -> str:
