@@ -98,7 +98,8 @@ PATTERNS = (
         ErrorMeaning("service_unavailable", "billing"),
     ),
     (
-        r"cannot be used with root|trusted director|model.?not.?found|not_?found_?error"
+        r"cannot be used with root|trusted director|not a terminal|interactive terminal"
+        r"|model.?not.?found|not_?found_?error"
         r"|\bmodels?\b.{0,60}(?:(?:does not|may not) exist|is not found)",
         ErrorMeaning("permission_denied", "refused"),
     ),

@@ -144,7 +144,7 @@ class IsolatedRuns:
             jobs = [job] + [replace(job, session_id="")] * (len(candidates) - 1)
             futures = [
                 pool.submit(self._try, candidate, task, own_job, on_output)
-                for candidate, own_job in zip(candidates, jobs)
+                for candidate, own_job in zip(candidates, jobs, strict=True)
             ]
             try:
                 for future in as_completed(futures):

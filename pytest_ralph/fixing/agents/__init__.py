@@ -31,8 +31,8 @@ PRESETS: dict[str, str] = {
     "amp": "Amp",
 }
 
-# A command line with one of these does not use the preset.
-SHELL_SYNTAX = regex(r"[|&;<>$`\n(){}]")
+# Words that mean the same to a shell and without one. Anything else does not use the preset.
+PLAIN_WORDS = regex(r"""(?:[^|&;<>$`\n(){}'"]|'[^']*'|"(?:[^"$`\\]|\\.)*")*""")
 PROMPT_OPTIONS = frozenset(
     {"-p", "--print", "--prompt", "-x", "--execute", "--message", "--message-file"}
 )
@@ -77,7 +77,7 @@ def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
     Return an empty name for a command line that calls the program in its own way: one with shell
     syntax, with a subcommand or with an option that passes a prompt.
     """
-    if SHELL_SYNTAX.search(command):
+    if not PLAIN_WORDS.fullmatch(command):
         return "", ()
     try:
         words = shlex.split(command)

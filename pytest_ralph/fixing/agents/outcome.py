@@ -53,6 +53,7 @@ AGENT_ERROR = re.compile(
     r"|api error\W+(?:[45]\d\d\b|connection error|request timed out)|unable to connect to api\b"
     r"|\b529\b|rate limit (?:exceeded|reached)|quota exceeded|hit your (?:\w+ )?limit\b"
     r"|exceeded retry limit|stream disconnected|cannot be used with root\b"
+    r"|stdin is not a terminal|requires an interactive terminal|please set an auth method"
     r"|litellm\.\w*(?:RateLimit|Authentication|ServiceUnavailable|APIConnection)\w*Error",
     re.IGNORECASE,
 )
