@@ -34,7 +34,6 @@ _VALUES = regex(
 _CAPITALS = words("prose", "capitals")
 _LITERAL = any_of("literal", r"(?<![\w-])", r"(?![\w-])")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
-_SOME_OF_MANY = regex(rf"\b(?:the|these|those|its) (?=\d|{'|'.join(_NUMBERS[1:])})")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
 _OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
 _OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
@@ -155,8 +154,6 @@ def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
 def normalise(text: str) -> str:
     """Return the text in the fixed words of vocabulary/english.txt."""
     text = _THOUSANDS.sub("", text.lower())
-    # "the 3 files" are some of many; they are not counted.
-    text = _SOME_OF_MANY.sub("all ", text)
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0])), text)
     text = _OR_MORE.sub(r">= \1", text)
     text = _OR_FEWER.sub(r"<= \1", text)

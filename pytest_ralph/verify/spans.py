@@ -53,8 +53,6 @@ _JOINED_CONDITION = any_of(
     r"(?P<condition>",
     r"\b[^`]*)(?:`[^`]*`(?:,?\s|,?\sand\s))*$",
 )
-# `…, if it is installed `b``: it may be about both.
-_UNCLEAR_CONDITION = any_of("condition before", r"`,\s", r"\b[^`,]*$")
 _CONDITION_AFTER = any_of(
     "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
 )
@@ -81,7 +79,6 @@ _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORE
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
-_DO = any_of("do", r"[.:]\s*$|^\W*$|(?:\band|\bthen|,|;|&&|\+)\s*$|\b", r"\W*$")
 # In front of a command line: the start of its clause, or words that lead to it.
 _LEADS_TO = any_of("leads to", r"(?:^|[^\w\s])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
 # `Exit code 2 from `x``, `no errors in `x``
@@ -100,7 +97,6 @@ _NEXT_CLAUSE = regex(
     r"[,.;:]\s|\s*[—–-]\s|\s*and\s+\w|\s+(?:should (?:not )?print|creates)\s", re.IGNORECASE
 )
 _SENTENCE_END = regex(r"[.;·•]\s|\n")
-_RESULT = any_of("result", r"\W*")
 _LAST_CLAUSE = regex(
     r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
     r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
@@ -195,8 +191,7 @@ def _is_behind_condition(span: Span) -> bool:
         return True
     if span.is_offered:
         return False
-    words = clause[-_CONDITION_LENGTH:]
-    return bool(_JOINED_CONDITION.search(words) or _UNCLEAR_CONDITION.search(words))
+    return bool(_JOINED_CONDITION.search(clause[-_CONDITION_LENGTH:]))
 
 
 def _is_aid(span: Span) -> bool:
@@ -252,24 +247,23 @@ def _has_status_behind(span: Span) -> bool:
     return bool(_STATUS_BEHIND.match(in_english(span.after)))
 
 
+def _is_treated_as_one(span: Span) -> bool:
+    """Whether the sentence treats what may be a command line as one."""
+    if span.likeness is not Likeness.MAYBE or not _is_asked_for(span):
+        return False
+    return span.is_judged or _is_in_a_row(span) or _stands_by_itself(span)
+
+
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
-        return False
     if not _JOINING.fullmatch(in_english(_PARENTHESES.sub("", span.after))):
         return False
     following = span.following[1:2]
     return bool(following) and likeness(following[0].text) is not Likeness.NONE
 
 
-def _is_judged(span: Span) -> bool:
-    return span.likeness is Likeness.MAYBE and _may_be_done(span) and span.is_judged
-
-
 def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
-    if span.likeness is not Likeness.MAYBE or not _may_be_done(span):
-        return False
     if span.follows_word and " " not in span.text:
         # "no change to `react`, `prisma`": packages.
         return False
@@ -283,10 +277,6 @@ def _stands_by_itself(span: Span) -> bool:
         return False
     last_words = span.before.rpartition("`")[2]
     return not _OUTCOME.search(last_words)
-
-
-def _may_be_done(span: Span) -> bool:
-    return span.is_offered or bool(_DO.search(span.before))
 
 
 RULES = (
@@ -318,9 +308,7 @@ RULES = (
     ),
     SpanRule("told to run", _is_told_to_run, Use.RUN),
     SpanRule("exit status behind", _has_status_behind, Use.RUN),
-    SpanRule("in a row with a command", _is_in_a_row, Use.RUN),
-    SpanRule("judged", _is_judged, Use.RUN),
-    SpanRule("by itself", _stands_by_itself, Use.RUN),
+    SpanRule("treated as a command", _is_treated_as_one, Use.RUN),
 )
 
 
@@ -400,7 +388,7 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     last clause with it, so that it can be reported.
     """
     ends = list(_SENTENCE_END.finditer(words))
-    if ends and not _RESULT.match(words, ends[-1].end()):
+    if ends:
         return words[: ends[-1].start()], words[ends[-1].end() :]
     condition = _JOINED_CONDITION.search(words, max(0, len(words) - _CONDITION_LENGTH))
     if is_optional and condition:

@@ -47,7 +47,6 @@ _NOT_LITERAL = regex(
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")
-_PART = regex(r"\b(?:in|inside|within) ⟦(\d+)⟧")
 _RUNS_TESTS = regex(r"test|spec")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
@@ -75,15 +74,6 @@ class Statement(NamedTuple):
     @property
     def each(self) -> bool:
         return bool(_EACH.search(self.clause.text))
-
-    @property
-    def is_about_part(self) -> bool:
-        """Whether it is about less than the command looks at: "no hits in `render`"."""
-        part = _PART.search(self.clause.text)
-        if part is None:
-            return False
-        name = self.clause.values[int(part[1])].text
-        return name.isidentifier() and name not in self.command
 
     @property
     def is_choice(self) -> bool:
@@ -244,10 +234,6 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-def _nothing(said: Statement) -> Answer:
-    return None if said.is_about_part else expect_nothing(said.command)
-
-
 def silence(said: Statement) -> Answer:
     if said.each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
@@ -256,7 +242,7 @@ def silence(said: Statement) -> Answer:
     if said.clause.source == "empty" and not is_result:
         # "`npm test` runs (empty)": the suite is.
         return None
-    return _nothing(said)
+    return expect_nothing(said.command)
 
 
 def exists(said: Statement) -> Answer:
@@ -281,16 +267,16 @@ def clean(said: Statement) -> Answer:
 
 def no_lines(said: Statement) -> Answer:
     if said.group("noun") in ("diff", "change", "changes", "differences"):
-        return _nothing(said) if compares(said.command) else None
+        return expect_nothing(said.command) if compares(said.command) else None
     if prints(said.command) is Prints.STATUS and not said.group("noun").startswith(_IN_OUTPUT):
         return None
-    return _nothing(said)
+    return expect_nothing(said.command)
 
 
 def no_errors(said: Statement) -> Answer:
     """`… || echo "MISSING $f"` outputs no errors: not the word that announces one."""
     if is_search(said.command) and _is_about_hits(said):
-        return _nothing(said)
+        return expect_nothing(said.command)
     echoed = _ECHOED.search(said.command)
     if echoed is None:
         # The status of `cat build.log` says nothing about errors in that file.
@@ -310,7 +296,7 @@ def _is_about_hits(said: Statement) -> bool:
 
 def no_hits(said: Statement) -> Answer:
     """`grep …` returns no hard-coded prices: whatever it looks for, it must not find any."""
-    return _nothing(said) if searches(said.command) else None
+    return expect_nothing(said.command) if searches(said.command) else None
 
 
 def results(said: Statement) -> Answer:
