@@ -58,8 +58,8 @@ def _read_passages(text: str) -> Verify:
     from pytest_ralph.verify.reading import read
 
     reading = read(text)
-    checks = tuple(reading.required)
-    if reading.checks and not checks:
+    checks = tuple(reading.checks)
+    if reading.mixes_alternatives:
         return _manual(text, _MIXED)
     if not checks:
         return _manual(text, _POWERSHELL if _POWERSHELL_FENCE.search(text) else "")

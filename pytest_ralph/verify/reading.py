@@ -77,11 +77,7 @@ _MAY_FIND_NOTHING = regex(
     r"(?! (?:duplicat|repeat|other|more|extra|error))",
     re.IGNORECASE,
 )
-_SHELL_AND = regex(r"`\s*&&\s*`")
 _BRACKET = regex(r"[()]")
-_EITHER_NAME = regex(r"\beither\s+`", re.IGNORECASE)
-# A command that `||` in front of it or behind it would tear apart.
-_NOT_JOINED = regex(r"[;#\n]|&&|(?<!>)&(?![>&])")
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
@@ -111,8 +107,6 @@ class Reading:
     checks: list[Check] = field(default_factory=list)
     # For each check, whether it is an alternative to the one before.
     alternatives: list[bool] = field(default_factory=list)
-    # Whether it cannot be told which checks are alternatives: `A or (B and C)`.
-    is_unclear: bool = False
     unread: list[str] = field(default_factory=list)
     # What a passage before a list says about all of its items.
     common: str = ""
@@ -134,36 +128,9 @@ class Reading:
         return bool(joints) and all(joints)
 
     @property
-    def required(self) -> list[Check]:
-        """The checks to run; where some of them are alternatives, these are joined to one.
-
-        There are none if what is enough cannot be told, or not be said in one command.
-        """
-        if self.is_unclear:
-            return []
-        if self.any_is_enough:
-            return self.checks
-        required: list[Check] = []
-        for check, is_alternative in zip(self.checks, self.alternatives, strict=True):
-            if not required or not is_alternative:
-                required.append(check)
-                continue
-            if not _may_be_joined(required[-1], check):
-                return []
-            required[-1] = Check(
-                f"{required[-1].command} || {check.command}", directory=check.directory
-            )
-        return required
-
-
-def _may_be_joined(first: Check, second: Check) -> bool:
-    """Whether `first || second` passes if one of the two checks does."""
-    if first.directory != second.directory or first.files or second.files:
-        return False
-    if set(first.expect + second.expect) - {Expect("exit", "==", 0)}:
-        return False
-    commands = (first.command, second.command)
-    return not any(_NOT_JOINED.search(command) for command in commands)
+    def mixes_alternatives(self) -> bool:
+        """Whether only some of the checks are alternatives, so that what is enough is unclear."""
+        return any(self.alternatives[1:]) and not self.any_is_enough
 
 
 def read(text: str) -> Reading:
@@ -279,11 +246,6 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         reading.unread += demands.unread
         if _may_find_nothing(mention.command, demands):
             demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
-        if reading.checks and is_alternative and _is_unclear_alternative(mention):
-            reading.is_unclear = True
-        if is_alternative and mention.before.strip() == "||" and _SHELL_AND.search(passage.prose):
-            # Written as a shell has it, `A` && `B` || `C` is not A and (B or C).
-            reading.is_unclear = True
         reading.add(_check(mention.command, demands, directory), is_alternative)
 
 
@@ -309,12 +271,6 @@ def _alternatives(found: Sequence[Mention]) -> list[bool]:
         alternatives.append(is_alternative)
         is_list = is_alternative
     return alternatives[::-1]
-
-
-def _is_unclear_alternative(mention: Mention) -> bool:
-    """`A` or (`B` and `C`), `A` and either `a name` or `B`: more than one or the other."""
-    opens_group = mention.before.rstrip().endswith("(") and ")" not in mention.after
-    return opens_group or bool(_EITHER_NAME.search(mention.before))
 
 
 def _take_claim(first: Mention, reading: Reading, index: int) -> None:

@@ -213,9 +213,10 @@ def test_a_second_choice_says_nothing_about_the_first() -> None:
     assert [check.expect for check in verify.checks] == [(), ()]
 
 
-def test_alternatives_among_other_commands_are_joined() -> None:
-    found = commands("- Lint: `make a`\n- Test: `make b` (or `make c`)")
-    assert found == ["make a", "make b || make c"]
+def test_alternatives_among_other_commands_are_manual() -> None:
+    verify = read_verify("- Lint: `make a`\n- Test: `make b` (or `make c`)")
+    assert verify.checks == ()
+    assert (verify.manual or "").startswith("alternatives mixed with other commands: ")
 
 
 @pytest.mark.parametrize(
