@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
-from pytest_ralph.verify.clauses import normalise
+from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
+from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check, Expect, OneOf
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
-from pytest_ralph.verify.stdout_kind import Prints, is_search, prints, searches
+from pytest_ralph.verify.stdout_kind import searches
 from pytest_ralph.verify.translate import in_english
-from pytest_ralph.verify.vocabulary import any_of, phrases
+from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,46 +59,12 @@ _CLAIM_BEFORE = regex(
     r"(?:\b(?:and|then|plus|after|after running)\s*|[;.]\s*)+",
     re.IGNORECASE | re.DOTALL,
 )
-_ABSENCE = regex(
-    r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
-    r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
-    re.IGNORECASE,
-)
-_FAILURE = regex(r"\W*(?:fails\b(?! 0)|exits (?!0|no |passes|normally|immediately|early))")
-# "→ one import and no other use"
-_SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
-# "a failed write returns the old price" tells what the code does.
-_FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
-# "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
-_MAY_FIND_NOTHING = regex(
-    r"[^`]*\b(?:nothing|empty|if any|any (?:hits?|match(?:es)?)|minimal|may (?:remain|stay|only)"
-    r"|(?:no|none|zero|0) (?:or|(?:[\w-]+ ){0,2}(?:hits?|match(?:es)?|results?|lines?|occurrences?"
-    r"|references?|usages?|mentions?)))\b"
-    r"|(?:\W|(?:must |should )?(?:shows?|returns?|finds?|prints?|lists?) )*(?:none|zero|0|no)\b"
-    r"(?! (?:duplicat|repeat|other|more|extra|error))",
-    re.IGNORECASE,
-)
 _BRACKET = regex(r"[()]")
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
-_NAME = r"`[\w./@-]+`|[\w.@-]+/[\w./@-]*"
-_KIND = r"(?:directory|folder|dir\b|package|workspace)"
-_DIRECTORY = regex(
-    rf"\b(?:from|in|inside|within|under)\s+(?:the\s+)?(?P<called>[`\"']?[\w.@-][\w./@-]*[`\"']?)"
-    rf"\s+{_KIND}|\b(?:from|inside|within)\s+(?:the\s+)?(?P<path>{_NAME})",
-    re.IGNORECASE,
-)
-_IN_BRACKETS = regex(rf"\s*\(in\s+(?:the\s+)?({_NAME})\)", re.IGNORECASE)
-# In front of a list or a script: `In `web`:`, `(in web/app):`
-_AHEAD = regex(
-    rf"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?({_NAME})"
-    rf"(?:\s+{_KIND})?\)?\s*[:,]",
-    re.IGNORECASE,
-)
 # A line between two scripts that only joins them.
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
-_NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
 @dataclass
@@ -177,7 +144,7 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     _take_mentions(passage, reading)
     if not passage.listed:
         reading.common = passage.prose if passage.prose.endswith(":") else ""
-        reading.directory = _directory_name(_AHEAD.match(passage.prose))
+        reading.directory = directory_ahead(passage.prose)
     reading.previous = passage.prose
 
 
@@ -232,21 +199,28 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
     if reading.checks and _RESULT.match(in_english(found[0].before)):
         _take_words(found[0].before, reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
-    directory = _directory_of(found) or reading.directory
+    directory = directory_of(found) or reading.directory
     for mention, is_alternative in zip(found, _alternatives(found), strict=True):
-        demands = read_expectations(mention.command, _without_directory(mention.after))
-        if not demands.expect:
-            expect = _expected_elsewhere(mention, passage, shared, len(found) == 1, reading)
-            demands.expect += expect
-        if not demands.expect and _may_mean_failure(mention.command, demands.unread):
+        demands = _demands_of(mention, passage, shared, len(found) == 1, reading)
+        if not demands.expect and may_mean_failure(mention.command, demands.unread):
             # Its exit status would say the opposite of what the words mean.
-            words = "; ".join(demands.unread)
-            reading.unread.append(f"`{mention.command}` {words}")
+            reading.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
             continue
-        reading.unread += demands.unread
-        if _may_find_nothing(mention.command, demands):
+        if not demands.expect and may_find_nothing(mention.command, demands.unread):
             demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
-        reading.add(_check(mention.command, demands, directory), is_alternative)
+        reading.unread += demands.unread
+        check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
+        reading.add(check, is_alternative)
+
+
+def _demands_of(
+    mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
+) -> Demands:
+    """Return what is said of a command right behind it, or else in another place."""
+    demands = read_expectations(mention.command, without_directory(mention.after))
+    if not demands.expect:
+        demands.expect += _expected_elsewhere(mention, passage, shared, is_only, reading)
+    return demands
 
 
 def _speaks_of_all(found: Sequence[Mention]) -> bool:
@@ -303,29 +277,6 @@ def _claim_before(words: str) -> str:
     return " ".join(words.split()).strip(" .,;:")
 
 
-def _may_find_nothing(command: str, demands: Demands) -> bool:
-    """Whether words that were not understood allow a search to end with 1."""
-    if demands.expect or not is_search(command):
-        return False
-    if any(_SOME_FOUND.match(words) for words in demands.unread):
-        return False
-    return any(_MAY_FIND_NOTHING.match(words) for words in demands.unread)
-
-
-def _may_mean_failure(command: str, unread: Sequence[str]) -> bool:
-    """Whether words that were not understood may want a command to fail, or to list less."""
-    for words in unread:
-        if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
-            return True
-    if is_search(command) or prints(command) is Prints.STATUS:
-        return False
-    return any(_ABSENCE.match(words) for words in unread)
-
-
-def _check(command: str, demands: Demands, directory: str | None) -> Check:
-    return Check(command, tuple(demands.expect), directory, tuple(demands.files))
-
-
 def _expected_elsewhere(
     mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
 ) -> Sequence[Expect]:
@@ -347,35 +298,3 @@ def _expected_elsewhere(
 
 def _is_lead(words: str) -> bool:
     return bool(_LEAD.match(words) and _LEAD_END.search(words))
-
-
-def _directory_of(found: Sequence[Mention]) -> str | None:
-    """Return the directory that the words right before or behind the commands name."""
-    before = found[0].before
-    after = found[-1].after
-    ahead = _AHEAD.match(before)
-    if ahead:
-        return _directory_name(ahead)
-    return _directory_name(
-        _DIRECTORY.search(before)
-        or _DIRECTORY.match(after.lstrip(" (,;—–-"))
-        or _IN_BRACKETS.match(after)
-    )
-
-
-def _without_directory(words: str) -> str:
-    lead = len(words) - len(words.lstrip(" (,;—–-"))
-    match = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
-    if match is None or _directory_name(match) is None:
-        return words
-    return words[match.end() :]
-
-
-def _directory_name(match: re.Match[str] | None) -> str | None:
-    if match is None:
-        return None
-    written = next(group for group in match.groups() if group)
-    name = written.strip("`\"'").rstrip("/")
-    if not name or name.lower() in _NO_DIRECTORY:
-        return None
-    return name

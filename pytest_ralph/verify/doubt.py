@@ -1,0 +1,48 @@
+"""What words that were not understood may mean, so that their command is not judged by them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.clauses import normalise
+from pytest_ralph.verify.stdout_kind import Prints, is_search, prints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ABSENCE = regex(
+    r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
+    r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
+    re.IGNORECASE,
+)
+_FAILURE = regex(r"\W*(?:fails\b(?! 0)|exits (?!0|no |passes|normally|immediately|early))")
+# "→ one import and no other use"
+_SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
+# "a failed write returns the old price" tells what the code does.
+_FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
+# "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
+_MAY_FIND_NOTHING = regex(
+    r"[^`]*\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|may (?:remain|stay|only))\b",
+    re.IGNORECASE,
+)
+
+
+def may_find_nothing(command: str, unread: Sequence[str]) -> bool:
+    """Whether words that were not understood allow a search to end with 1."""
+    if not is_search(command):
+        return False
+    if any(_SOME_FOUND.match(words) for words in unread):
+        return False
+    return any(_MAY_FIND_NOTHING.match(words) for words in unread)
+
+
+def may_mean_failure(command: str, unread: Sequence[str]) -> bool:
+    """Whether words that were not understood may want a command to fail, or to list less."""
+    for words in unread:
+        if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
+            return True
+    if is_search(command) or prints(command) is Prints.STATUS:
+        return False
+    return any(_ABSENCE.match(words) for words in unread)
