@@ -48,8 +48,6 @@ _NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$", re.ASCII)
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
-# `test result: ok`
-_OUTPUT_LABEL = regex(r"\s[a-z]+:\s")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(
     r"[A-Z][a-z]+-[A-Z][A-Za-z]+$|(?:[\w.:-]*\\)+[\w.-]+\.(?:exe|bat|cmd)$|[\w./\\:-]+\.ps1$"
@@ -226,8 +224,6 @@ def _everyday_likeness(rest: str) -> Likeness:
     """Return the likeness of a line that starts with `make`, `test`, `time`, …"""
     if not rest:
         return Likeness.MAYBE
-    if _OUTPUT_LABEL.match(rest):
-        return Likeness.NONE
     is_short = len(rest.split()) < 3
     if is_short or _is_typed(rest) or _PATHLIKE.search(rest):
         return Likeness.SURE

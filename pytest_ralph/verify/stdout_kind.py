@@ -8,7 +8,6 @@ from pytest_ralph.shell.command import Command, Stage
 from pytest_ralph.shell.stdout import Stdout as Prints
 from pytest_ralph.shell.stdout import has_option, lists_file_names, of_pipeline
 
-_POWERSHELL_COUNT = re.compile(r"-ExpandProperty\s+Count\b|\)\.(?:Count|Length)\W*$", re.IGNORECASE)
 _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
@@ -25,8 +24,6 @@ __all__ = ["Prints", "prints"]
 
 def prints(command: str) -> Prints:
     """Return what the last pipeline of a command line prints."""
-    if _POWERSHELL_COUNT.search(command):
-        return Prints.COUNT
     return Command.parse(command).stdout
 
 

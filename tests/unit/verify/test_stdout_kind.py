@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_ralph.verify.read import read_verify
-from pytest_ralph.verify.stdout_kind import Prints, ends_with_echo, prints, split_stages
+from pytest_ralph.verify.stdout_kind import ends_with_echo, split_stages
 
 
 def test_stages_are_cut_outside_quotes_only() -> None:
@@ -19,10 +19,6 @@ def test_stages_are_cut_outside_quotes_only() -> None:
 def test_a_command_may_echo_its_own_verdict() -> None:
     assert ends_with_echo("make && echo PASS")
     assert not ends_with_echo("echo PASS")
-
-
-def test_a_count_of_powershell_is_a_count() -> None:
-    assert prints("(Get-ChildItem src).Count") is Prints.COUNT
 
 
 def test_a_count_behind_a_launcher_is_compared() -> None:
