@@ -24,7 +24,7 @@ TO_DO = {
     "typecheck_error": "Fix the type errors of task {}",
     "format_error": "Fix the formatting of task {}",
     "build_error": "Fix the build of task {}",
-    "timeout": "Fix the timeout of task {}",
+    "timeout": "Find out why task {} times out",
 }
 
 # The message of a preset whose program is not installed.

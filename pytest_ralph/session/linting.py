@@ -136,12 +136,15 @@ def remarks(run: Run, spec: Spec, tasks: Sequence[Task]) -> Iterator[str]:
 
 
 def _risks(run: Run, spec: Spec, path: str, selected: Collection[str]) -> Iterator[str]:
+    # Imported here: most specs have no history.
+    from pytest_ralph.failure.wording import headline
+
     for risk in run.resources.advisor.risks(spec.name):
         task = spec.get(risk.task)
         if task is not None and risk.task in selected:
             yield (
                 f"{path}:{task.line}: likely to fail: {risk.task}, {risk.chance}, "
-                f"mostly {risk.kind}"
+                f"mostly: {headline(risk.kind)}"
             )
 
 

@@ -475,7 +475,7 @@ def test_history_is_drawn(page: Browser) -> None:
     ) == [
         "Outcomes, run by run",
         "Duration",
-        "What goes wrong, and what was recovered",
+        "What went wrong, and what was recovered",
     ]
     assert page.js("document.querySelector('#history rect').getBoundingClientRect().width > 5")
 

@@ -155,7 +155,7 @@ def test_tasks_likely_to_fail_are_told_at_collection(project: Project) -> None:
             history.record(record_of(**at, outcome="failed", kind="timeout"))
     result = project.run("-v", "--collect-only")
     result.stdout.fnmatch_lines(
-        ["specs/demo/tasks.md:3: likely to fail: 1.1, 86% (5 of 5 runs*), mostly timeout"]
+        ["specs/demo/tasks.md:3: likely to fail: 1.1, 86% (5 of 5 runs*), mostly: timed out"]
     )
     result = project.run("--collect-only")
     result.stdout.no_fnmatch_line("*likely to fail*")
