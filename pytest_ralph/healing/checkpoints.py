@@ -104,13 +104,13 @@ class Checkpoints:
         from pytest_ralph.fixing.git.messages import (
             append_commit,
             commit_message,
-            has_message,
-            wants_commit,
+            declines_commit,
+            written_message,
         )
 
         git = self._services.git
         assert git is not None
-        if task.name not in self._to_commit or not wants_commit(task):
+        if task.name not in self._to_commit or declines_commit(task):
             return ""
         self._to_commit.remove(task.name)
         message = commit_message(task, self._spec_files.spec.name)
@@ -119,7 +119,7 @@ class Checkpoints:
         if not work:
             # No executor was at work: a person wrote what the task names.
             work = {path for path in self._named_files(task) if path.exists()}
-        if not changes and not has_message(task) and not git.uncommitted(work):
+        if not changes and not written_message(task) and not git.uncommitted(work):
             # A tick alone needs no message of ours: it is part of the next commit.
             return ""
         paths = [*work, *self._spec_files.own_files]

@@ -17,10 +17,21 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
 LONGEST_MESSAGE = 200
-NO_MESSAGE = re.compile(
-    r"(?i)^(?:none|no|n/?a|not applicable|no commit\b.*|nothing to commit|no changes?|not"
-    r"|skip(?: commit)?|-+|—|tbd)?(?: needed| required)?[.\s]*(?:(?:[(\[]|[-–—] ).*)?$"
+# What a Commit field says if no commit is wanted: `None`, `-`, `(none)`, `No commit needed`, `N/A
+# (docs only)`. A keyword in front of other words, as in `skip blank rows`, begins a message.
+NO_COMMIT = re.compile(
+    r"""
+    [(\[]?
+    (?: none | no | n/?a | not\ applicable | no\ commit\b.* | nothing\ to\ commit | no\ changes?
+      | not | skip(?:\ commit)? | -+ | — | tbd
+    )
+    (?:\ needed|\ required)?
+    [)\].\s]*
+    (?: (?:[(\[,;] | [-–—]\ ) .* )?
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+LIST_MARKER = re.compile(r"^[-*]\s+")
 # A whole message in backquotes, with or without a remark behind it.
 QUOTED_MESSAGE = re.compile(r"^\s*`(?P<message>[^`]+)`\s*(?:[(\[].*)?$")
 # A remark in brackets at the end. `(#12)` and `f()` belong to the message.
@@ -33,27 +44,19 @@ cd "$(dirname "$0")"/{root}
 """
 
 
-def has_message(task: Task) -> bool:
-    """Return whether the task's Commit field says something."""
-    return bool(_message(task))
+def declines_commit(task: Task) -> bool:
+    """Return whether the task's Commit field says that there is to be no commit."""
+    return bool(NO_COMMIT.fullmatch(_commit_field(task)))
 
 
-def wants_commit(task: Task) -> bool:
-    """Return whether the task is to be committed: a Commit field of `None` asks for no commit."""
-    message = _message(task)
-    return not message or not NO_MESSAGE.match(message)
+def written_message(task: Task) -> str:
+    """Return the message in the task's Commit field; empty if it has none or declines a commit."""
+    return "" if declines_commit(task) else _commit_field(task)
 
 
 def commit_message(task: Task, spec: str) -> str:
-    """Return the task's Commit field as one plain line; without one, `feat(<spec>): <title>`."""
-    message = _message(task)
-    if NO_MESSAGE.match(message):
-        return _plain_line(f"feat({spec}): {task.title or task.id}")
-    return message
-
-
-def _message(task: Task) -> str:
-    return _plain_line(_without_remark(_first_line(_commit_field(task))))
+    """Return the written message, or else `feat(<spec>): <title>`, as one plain line."""
+    return written_message(task) or _plain_line(f"feat({spec}): {task.title or task.id}")
 
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:
@@ -74,9 +77,11 @@ def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) 
 
 
 def _commit_field(task: Task) -> str:
+    """Return the Commit field as one plain line, without remarks; empty if there is none."""
     for name, text in task.fields.items():
         if name.strip().casefold() == "commit":
-            return text
+            line = _plain_line(_without_remark(_first_line(text)))
+            return LIST_MARKER.sub("", line)
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.git.messages import append_commit, commit_message, wants_commit
+from pytest_ralph.fixing.git.messages import append_commit, commit_message, declines_commit
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
         ("fix: close f()", "fix: close f()"),
         ("skip blank rows in the reader", "skip blank rows in the reader"),
         ("no changes of the order any more", "no changes of the order any more"),
+        ("[JIRA-12] add users", "[JIRA-12] add users"),
+        ("(core) add parser", "(core) add parser"),
+        ("- fix: the bug", "fix: the bug"),
+        ("(none)", "feat(foo): Add a thing"),
     ],
 )
 def test_the_message_comes_from_field_or_title(field: str, message: str) -> None:
@@ -42,30 +46,37 @@ def test_the_message_comes_from_field_or_title(field: str, message: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("field", "wanted"),
+    ("field", "declines"),
     [
-        ("", True),
-        ("feat: a", True),
-        ("None", False),
-        ("`None`", False),
-        ("-", False),
-        ("N/A", False),
-        ("No commit", False),
-        ("No commit needed if no changes", False),
-        ("skip", False),
-        ("none needed", False),
-        ("Not applicable", False),
-        ("nothing to commit", False),
-        ("None - verification only", False),
-        ("no more blank rows", True),
-        ("none of the rows is blank", True),
-        ("skip blank rows", True),
-        ("None (verification only)", False),
+        ("", False),
+        ("feat: a", False),
+        ("None", True),
+        ("`None`", True),
+        ("-", True),
+        ("N/A", True),
+        ("No commit", True),
+        ("No commit needed if no changes", True),
+        ("skip", True),
+        ("none needed", True),
+        ("Not applicable", True),
+        ("nothing to commit", True),
+        ("None - verification only", True),
+        ("no more blank rows", False),
+        ("none of the rows is blank", False),
+        ("skip blank rows", False),
+        ("None (verification only)", True),
+        ("None, part of 1.4", True),
+        ("None; squashed into 1.4", True),
+        ("(none)", True),
+        ("[no commit]", True),
+        ("[JIRA-12] add users", False),
+        ("(core) add parser", False),
+        ("- fix: the bug", False),
     ],
 )
-def test_fields_that_ask_for_no_commit(field: str, wanted: bool) -> None:
+def test_fields_that_ask_for_no_commit(field: str, declines: bool) -> None:
     task = Task(id="1.1", title="x", fields={"Commit": field})
-    assert wants_commit(task) is wanted
+    assert declines_commit(task) is declines
 
 
 def test_a_message_needs_no_title_and_is_cut() -> None:
