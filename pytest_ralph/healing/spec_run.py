@@ -292,11 +292,9 @@ class SpecRun:
         task = run.task
         # An executor may have ticked a later task; only a fix is ticked with another task.
         is_complete = run.is_checked() if task.fix_for else task.checked
-        if self.services.settings.pending and is_complete:
-            return "skipped", "already complete"
-        if task.checked and task.has_marker("RED"):
-            reason = "a [RED] task is meant to fail, so it is not verified again"
-            return "skipped", f"already complete: {reason}"
+        complete = complete_already(task, self.services.settings, is_complete=is_complete)
+        if complete:
+            return "skipped", complete
         blocker = self.spec_files.plan.blocker(
             task,
             self.spec_files.failed,
@@ -343,6 +341,15 @@ def _is_executed_unverified(run: TaskRun, outcome: str, reason: str) -> bool:
     if not run.services.settings.execute or run.is_checked():
         return False
     return outcome == "manual" or reason == NO_VERIFY
+
+
+def complete_already(task: Task, settings: Settings, *, is_complete: bool) -> str:
+    """Return why a task that is complete is not verified again; empty if it is verified."""
+    if settings.pending and is_complete:
+        return "already complete"
+    if task.checked and task.has_marker("RED"):
+        return "already complete: a [RED] task is meant to fail, so it is not verified again"
+    return ""
 
 
 def unverifiable(task: Task, settings: Settings) -> tuple[str, str] | None:

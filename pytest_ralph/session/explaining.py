@@ -9,7 +9,7 @@ import pytest
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.prompts import PromptContext
 from pytest_ralph.healing.services import settings_of_task
-from pytest_ralph.healing.spec_run import unverifiable
+from pytest_ralph.healing.spec_run import complete_already, unverifiable
 from pytest_ralph.running.expectations import in_words
 from pytest_ralph.session.items import task_items
 from pytest_ralph.session.messages import terminal_reporter
@@ -105,9 +105,13 @@ def why_not_run(task: Task, settings: Settings) -> str | None:
     """Return why the Verify field of a task is not run, or None if it is."""
     if task.verify.invalid:
         return f"fails as invalid: {one_line(task.verify.invalid)}"
+    complete = complete_already(task, settings, is_complete=task.checked)
+    if complete:
+        return complete
     skip = unverifiable(task, settings)
     if skip is not None:
-        return skip[1]
+        _, reason = skip
+        return reason
     for check in task.verify.checks:
         error = shell_error(check.command)
         if error:
@@ -124,13 +128,14 @@ def expected(check: Check) -> str:
 
 def what_follows(settings: Settings) -> str:
     """Return in one line what a failure leads to with these settings."""
+    # None: the state file decides, which only a run reads.
     if settings.recovery is not True:
         return "the failure is reported and nothing is changed (add --ralph-recovery to heal it)"
+    steps = []
+    if settings.repair:
+        steps.append(f"built-in repairs ({', '.join(settings.repair)})")
     agents = [name for name in settings.executor if name not in NO_EXECUTOR]
     if not agents:
-        return f"built-in repairs ({', '.join(settings.repair) or 'none'}), then it is reported"
-    return (
-        f"built-in repairs, then at most {settings.max_fixes} fix tasks for "
-        f"{', then '.join(agents)}; "
-        "Verify decides after each"
-    )
+        return ", then ".join([*steps, "it is reported"])
+    steps.append(f"at most {settings.max_fixes} fix tasks for {', then '.join(agents)}")
+    return f"{', then '.join(steps)}; Verify decides after each"

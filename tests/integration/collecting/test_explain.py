@@ -94,10 +94,46 @@ def test_what_a_run_would_do_is_explained(pytester: pytest.Pytester, make_spec: 
 
     result.stdout.fnmatch_lines(
         [
-            "  if it fails: built-in repairs, then at most 3 fix tasks for sh own.sh;*",
+            "  if it fails: built-in repairs (*), then at most 3 fix tasks for sh own.sh;*",
             "  not run: fails as invalid: the shell cannot parse it: *",
         ]
     )
+
+
+def test_a_task_that_a_run_skips_is_not_explained_as_run(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(
+        """
+        - [x] 1.1 [RED] Write a failing test
+          - **Verify**: `false`
+
+        - [x] 1.2 Done before
+          - **Verify**: `true`
+        """
+    )
+
+    result = pytester.runpytest("--ralph-explain", "--ralph-pending", "specs")
+
+    result.stdout.fnmatch_lines(["*::1.1 *", "  not run: already complete*"])
+    result.stdout.fnmatch_lines(["*::1.2 *", "  not run: already complete"])
+    result = pytester.runpytest("--ralph-explain", "specs")
+    result.stdout.fnmatch_lines(["  not run: already complete: a [[]RED[]] task *"])
+    result.stdout.fnmatch_lines(["*::1.2 *", "*", "*", "  if it fails: *"])
+
+
+def test_repairs_that_are_not_allowed_are_not_promised(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(SPEC)
+    pytester.path.joinpath("agent.sh").touch()
+    options = ("--ralph-recovery", "--ralph-repair=none")
+
+    result = pytester.runpytest("--ralph-explain", *options, "--ralph-executor=sh agent.sh")
+    result.stdout.fnmatch_lines(["  if it fails: at most 3 fix tasks for sh agent.sh;*"])
+
+    result = pytester.runpytest("--ralph-explain", *options)
+    result.stdout.fnmatch_lines(["  if it fails: it is reported"])
 
 
 def test_an_unparsable_verify_is_not_executed(
