@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.fixing.check_files import is_test
 from pytest_ralph.text import inert
+from pytest_ralph.text.bounded import gap_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -348,7 +349,7 @@ def shortened_diff(diff: str, limit: int) -> str:
         else:
             first_line = file.partition("\n")[0]
             lines = file.count("\n")
-            shown += f"{first_line}\n… {lines:,} lines left out …\n"
+            shown += f"{first_line}\n{gap_line(lines)}\n"
     return shortened(shown, limit)
 
 
@@ -367,7 +368,7 @@ def shortened(text: str, limit: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text
-    note = f"\n… {len(data) - limit:,} bytes left out …\n"
+    note = f"\n{gap_line(len(data) - limit, 'bytes')}\n"
     kept = limit - len(note.encode()) - 8
     if kept <= 0:
         return ""

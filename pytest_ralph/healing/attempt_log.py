@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.history.record import Record
 from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
-from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import without_escapes
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class AttemptLog:
             self._store(attempt._replace(prediction=None))
             return
         if outcome.failure is None:
-            attempt = Attempt(**facts, output=bounded(outcome.output, HEAD, TAIL))
+            attempt = Attempt(**facts, output=cut_lines(outcome.output, HEAD, TAIL))
             self._done = attempt
             self._fix_ended(task.id, "completed", executor)
             if is_fix:
@@ -492,5 +492,5 @@ def _shown(verified: VerifyResult) -> dict[str, Any]:
 def _failed(failure: Failure, **facts: Any) -> Attempt:
     """A failed attempt for the reports, its output bounded: a run may hold thousands of them."""
     return Attempt.of_failure(
-        failure, output=bounded(failure.raw_output, HEAD, TAIL, around=failure.error), **facts
+        failure, output=cut_lines(failure.raw_output, HEAD, TAIL, around=failure.error), **facts
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.report.next_steps import next_steps
 from pytest_ralph.report.phrases import cost, fix_count, headline, problem, subheadline
-from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import annotation, fenced, one_line
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _details(task: TaskResult) -> str:
     advice = [f"- {_prose(line)}" for line in next_steps(task)]
     parts = [f"<details><summary>{summary_line}</summary>", "\n".join(advice)]
     if failure.output:
-        parts.append(fenced(bounded(failure.output, 10, 40, widest=500)))
+        parts.append(fenced(cut_lines(failure.output, 10, 40, widest=500)))
     parts.append("</details>")
     return "\n\n".join(parts)
 

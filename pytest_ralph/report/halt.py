@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ralph.report.next_steps import next_step
-from pytest_ralph.text.bounded import columns, fitted, wrapped
+from pytest_ralph.text.bounded import columns, cut_to_columns, wrapped
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.listing import listed
 
@@ -151,7 +151,7 @@ class _Page:
         """Return `Task 1.3: Title ........ complete`."""
         room = self.width - STATUS_WIDTH
         label = one_line(f"Task {task.id}: {task.title}", LONGEST)
-        label = fitted(label, room - 5, self.ellipsis)
+        label = cut_to_columns(label, room - 5, self.ellipsis)
         dots = "." * (room - columns(label) - 2)
         return f"{label} {dots} {status}"
 

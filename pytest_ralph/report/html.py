@@ -28,7 +28,7 @@ from pytest_ralph.report.phrases import (
     token_count,
 )
 from pytest_ralph.results import OUTCOMES
-from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import terminal
 from pytest_ralph.text.regex import regex
 
@@ -168,12 +168,12 @@ def _shortened(attempt: Attempt, root: str) -> Attempt:
     """Return an attempt as the page shows it: bounded, inert, with its transcript."""
     # Output of a pass is rarely read, and there may be thousands of passes.
     head, tail = (40, 160) if attempt.failed else (2, 8)
-    output = terminal(bounded(attempt.output, head, tail, widest=500))
+    output = terminal(cut_lines(attempt.output, head, tail, widest=500))
     transcript = ""
     if attempt.transcript:
         with suppress(OSError):
             said = Path(attempt.transcript).read_text("utf-8", "replace")
-            transcript = terminal(bounded(said, 40, 160, widest=500))
+            transcript = terminal(cut_lines(said, 40, 160, widest=500))
 
     log = attempt.log.removeprefix(f"{root}/")
     return attempt._replace(

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from _pytest.junitxml import xml_key
 
-from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def attempt_element(tag: str, attempt: Attempt) -> Element:
     element = Element(tag, attributes)
     SubElement(element, "stackTrace").text = terminal("\n".join(_evidence(attempt)))
     if attempt.output:
-        output = bounded(attempt.output, 40, 160, widest=500)
+        output = cut_lines(attempt.output, 40, 160, widest=500)
         SubElement(element, "system-out").text = terminal(output)
     return element
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from pytest_ralph.text.bounded import columns, fitted
+from pytest_ralph.text.bounded import columns, cut_to_columns
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ class Activity:
         elapsed = f"{now - self.started:.0f} s"
         head = f"{self.name}  {elapsed} of {self.limit:g} s"
         if columns(head) > width:
-            name = fitted(self.name, max(width - columns(elapsed) - 2, 1))
+            name = cut_to_columns(self.name, max(width - columns(elapsed) - 2, 1))
             return f"{name}  {elapsed}"
 
         text = one_line(self.last_line or self.about)
         room = width - columns(head) - 2
         if not text or room < SHORTEST_TEXT:
             return head
-        return f"{head}  {fitted(text, room)}"
+        return f"{head}  {cut_to_columns(text, room)}"
 
 
 class RowsOutput(Protocol):

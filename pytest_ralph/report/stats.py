@@ -18,7 +18,7 @@ from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.report.lines import Line
 from pytest_ralph.report.phrases import duration
-from pytest_ralph.text.bounded import columns, fitted
+from pytest_ralph.text.bounded import columns, cut_to_columns
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.listing import count
 
@@ -78,7 +78,7 @@ def statistics_lines(statistics: Statistics, width: int = 80) -> list[Line]:
     if not statistics.totals.attempts and not statistics.totals.fixes:
         return [Line("ralph: no attempts are recorded yet", NOTE)]
     room = max(width - 1, NARROWEST)
-    return [Line(fitted(line.text, room), line.markup) for line in _lines(statistics, room)]
+    return [Line(cut_to_columns(line.text, room), line.markup) for line in _lines(statistics, room)]
 
 
 def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
@@ -136,7 +136,7 @@ def _blocker(blocker: Blocker, room: int) -> str:
     """Return what failed and how often; a narrow terminal cuts only the former."""
     times = count(blocker.count, "occurrence")
     name = without_shell(_name(blocker.name))
-    return f"{fitted(name, room - len(times) - len('  : '))}: {times}"
+    return f"{cut_to_columns(name, room - len(times) - len('  : '))}: {times}"
 
 
 def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:

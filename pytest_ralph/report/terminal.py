@@ -10,7 +10,7 @@ from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.not_run import TO_CHECK, not_run_lines
 from pytest_ralph.report.phrases import FOR_VERBOSE, cost, duration, token_count
 from pytest_ralph.results import NOT_RUN
-from pytest_ralph.text.bounded import fitted
+from pytest_ralph.text.bounded import cut_to_columns
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class Summary:
         """Cut a line to the width of the terminal; with `-v`, everything is there to be copied."""
         if self.verbosity >= 1:
             return line
-        return fitted(line, self._width - taken - 1)
+        return cut_to_columns(line, self._width - taken - 1)
 
     def _line(self, text: str, markup: str = "") -> None:
         self._parts((text, markup))

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.running.expectations import Unmet, unmet
-from pytest_ralph.running.stages import StageRecord
+from pytest_ralph.running.stages import StageRecorder
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.raw_output import RawOutput
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.soundness import Defect
-    from pytest_ralph.running.stages import Stages
+    from pytest_ralph.running.stages import StageResults
     from pytest_ralph.verify.model import Check, Verify
 
 # Every report of a run without tests has one of these, so that most outputs need no closer look.
@@ -150,7 +150,7 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
     """Run one command and compare the result with its expectations."""
     directory = context.root / check.directory if check.directory else context.root
     printed = _raw_outputs(check)
-    record = StageRecord(check.command, runner)
+    record = StageRecorder(check.command, runner)
     try:
         ended = runner.run(
             check.command,
@@ -176,12 +176,12 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
     result = CheckResult(check, ended, missed, unwritten=unwritten)
 
     passed_by_status = not missed and not check.expect
-    if passed_by_status and not stages.show_defect and not HIDES_FAILURE.search(check.command):
+    if passed_by_status and not stages.has_defect and not HIDES_FAILURE.search(check.command):
         return result
     return _require_work(result, stages, runner)
 
 
-def _require_work(result: CheckResult, stages: Stages, runner: Runner) -> CheckResult:
+def _require_work(result: CheckResult, stages: StageResults, runner: Runner) -> CheckResult:
     """Fail a command that did not do its work, whatever it printed."""
     # Imported here: most commands pass by their exit status alone.
     from pytest_ralph.running.soundness import find_defect

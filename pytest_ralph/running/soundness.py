@@ -17,7 +17,7 @@ from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
 if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult, Runner
-    from pytest_ralph.running.stages import Stages
+    from pytest_ralph.running.stages import StageResults
     from pytest_ralph.shell.command import Stage
     from pytest_ralph.verify.model import Check
 
@@ -86,7 +86,7 @@ class CheckRun:
 
     check: Check
     ended: CommandResult
-    stages: Stages
+    stages: StageResults
 
     @cached_property
     def command(self) -> Command:
@@ -129,7 +129,7 @@ class CheckRun:
 
 
 def find_defect(
-    check: Check, ended: CommandResult, stages: Stages, runner: Runner
+    check: Check, ended: CommandResult, stages: StageResults, runner: Runner
 ) -> Defect | None:
     """Return why a command did not do its work, or None if nothing shows that.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import read_regular
+from pytest_ralph.text.bounded import gap_line
 from pytest_ralph.text.secrets import KEY_BEGIN, MASK, open_key
 
 if TYPE_CHECKING:
@@ -87,14 +88,10 @@ def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
     if cut * 2 <= tail:
         last = last[cut:]
 
-    gap = _gap(size - len(first) - len(last))
+    gap = gap_line(size - len(first) - len(last), "bytes") + "\n"
     if first and not first.endswith(b"\n"):
         gap = f"\n{gap}"
     return f"{decode(first)}{gap}{decode(last)}"
-
-
-def _gap(count: int) -> str:
-    return f"… {count:,} bytes left out …\n"
 
 
 def mask_file(path: Path, mask: Callable[[str], str]) -> None:
@@ -238,7 +235,7 @@ class SpoolWriter:
         if self._file is None:
             self._unstored = end
             return
-        gap = f"\n{_gap(self._left_out)}".encode() if self._left_out else b""
+        gap = f"\n{gap_line(self._left_out, 'bytes')}\n".encode() if self._left_out else b""
         try:
             with self._file as file:
                 file.write(gap + end)

@@ -23,19 +23,19 @@ RECORDER = Path(__file__).with_name("stages.bash")
 HIDES_STATUS = regex(r"(?<!\|)\|(?!\|)|(?:^|\s)!\s|[$<]\(|`")
 
 
-class Stages(NamedTuple):
+class StageResults(NamedTuple):
     """The exit statuses of the last pipeline, and the names of all programs that were not found."""
 
     statuses: tuple[int, ...] = ()
     missing: frozenset[str] = frozenset()
 
     @property
-    def show_defect(self) -> bool:
+    def has_defect(self) -> bool:
         """Whether a program was not found or did not end by itself."""
         return bool(self.missing) or any(status >= NOT_EXECUTABLE for status in self.statuses)
 
 
-class StageRecord:
+class StageRecorder:
     """A file to which bash writes how the stages of one command line ended."""
 
     def __init__(self, command: str, runner: Runner) -> None:
@@ -55,20 +55,20 @@ class StageRecord:
             os.close(handle)
             self.env = {"BASH_ENV": str(RECORDER), "RALPH_STAGES": self._file}
 
-    def take(self) -> Stages:
+    def take(self) -> StageResults:
         """Return what was recorded, and delete the file."""
         if self._file is None:
-            return Stages()
+            return StageResults()
         file = Path(self._file)
         try:
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
             file.unlink()
         except OSError:
-            return Stages()
+            return StageResults()
         return _read(lines)
 
 
-def _read(lines: list[str]) -> Stages:
+def _read(lines: list[str]) -> StageResults:
     statuses: tuple[int, ...] = ()
     missing = set()
     for line in lines:
@@ -77,4 +77,4 @@ def _read(lines: list[str]) -> Stages:
             missing.add(value)
         elif kind == "ended":
             statuses = tuple(int(status) for status in value.split())
-    return Stages(statuses, frozenset(missing))
+    return StageResults(statuses, frozenset(missing))

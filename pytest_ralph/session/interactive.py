@@ -18,7 +18,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.report.failure_text import LONGEST_LINE
-from pytest_ralph.text.bounded import bounded
+from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _describe(task: Task, failure: Failure, decision: Decision) -> Iterator[str]
     if failure.command:
         yield f"  $ {one_line(failure.command, LONGEST_LINE)}"
     output = terminal(failure.raw_output).strip("\n")
-    shown = bounded(output, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE)
+    shown = cut_lines(output, HEAD_LINES, TAIL_LINES, widest=WIDEST_LINE)
     for line in shown.splitlines():
         yield f"  | {line}"
     reason = one_line(decision.reason, LONGEST_LINE)

@@ -21,7 +21,7 @@ NEAR = 10
 GAP = regex(r"… [\d,]+ (?:lines|bytes) left out …")
 
 
-def bounded(text: str, head: int, tail: int, *, widest: int = WIDEST, around: str = "") -> str:
+def cut_lines(text: str, head: int, tail: int, *, widest: int = WIDEST, around: str = "") -> str:
     """Return the first `head` and the last `tail` lines of `text`, none wider than `widest`.
 
     The lines near the first one that contains `around` are kept as well.
@@ -32,7 +32,7 @@ def bounded(text: str, head: int, tail: int, *, widest: int = WIDEST, around: st
         wanted.update(near(lines, around))
         wanted.update(range(len(lines) - tail, len(lines)))
         lines = list(with_gaps(lines, sorted(wanted)))
-    return "\n".join(narrowed(line, widest) for line in lines)
+    return "\n".join(cut_middle(line, widest) for line in lines)
 
 
 def near(lines: Sequence[str], text: str, distance: int = NEAR) -> range:
@@ -58,13 +58,13 @@ def with_gaps(lines: Sequence[str], wanted: Iterable[int]) -> Iterator[str]:
         yield gap_line(len(lines) - expected)
 
 
-def gap_line(count: int) -> str:
-    """Return the line that stands for `count` lines."""
-    return f"… {count:,} lines left out …"
+def gap_line(count: int, unit: str = "lines") -> str:
+    """Return the line that stands for `count` lines, or bytes."""
+    return f"… {count:,} {unit} left out …"
 
 
-def narrowed(line: str, widest: int) -> str:
-    """Return the line with its middle replaced by a count if it is wider than `widest`."""
+def cut_middle(line: str, widest: int) -> str:
+    """Return the line with its middle replaced by a count if it has over `widest` characters."""
     if len(line) <= widest:
         return line
     kept = widest // 2
@@ -90,7 +90,7 @@ def _columns_of(character: str) -> int:
     return 1
 
 
-def fitted(text: str, width: int, ellipsis: str = "…") -> str:
+def cut_to_columns(text: str, width: int, ellipsis: str = "…") -> str:
     """Return `text` cut to `width` columns, with an ellipsis if anything is missing."""
     if columns(text) <= width:
         return text
@@ -98,7 +98,7 @@ def fitted(text: str, width: int, ellipsis: str = "…") -> str:
     used = 0
     for index, character in enumerate(text):
         used += _columns_of(character)
-        if used > width - len(ellipsis):
+        if used > width - columns(ellipsis):
             return text[:index].rstrip() + ellipsis
     return text
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.text.bounded import fitted
+from pytest_ralph.text.bounded import cut_to_columns
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.regex import regex
 
@@ -94,4 +94,4 @@ def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
 def display_name(executor: str) -> str:
     """Return `python agent.py` for `"/opt/venv/bin/python" ./agent.py`; presets keep their name."""
     without_directories = PATH.sub(lambda path: path[1] or path[3], one_line(executor))
-    return fitted(without_directories, LONGEST_NAME)
+    return cut_to_columns(without_directories, LONGEST_NAME)

@@ -17,7 +17,7 @@ from pytest_ralph.fixing.agents.outcome import (
 )
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
-from pytest_ralph.text.bounded import fitted
+from pytest_ralph.text.bounded import cut_to_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ class ShellExecutor:
     @property
     def name(self) -> str:
         """The command line, cut to a length that fits into messages."""
-        return fitted(self.command, NAME_LENGTH)
+        return cut_to_columns(self.command, NAME_LENGTH)
 
     def available(self) -> str | None:
         """Return a message if the command is one unknown word, probably a misspelt preset."""

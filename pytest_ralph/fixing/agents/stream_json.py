@@ -81,7 +81,7 @@ def _early_end(event: Event) -> str:
     return ""
 
 
-def _read_retry(event: Event, transcript: Transcript) -> None:
+def _read_system(event: Event, transcript: Transcript) -> None:
     if event.get("subtype") == "api_retry":
         retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
         transcript.set_error(f"{retry}: {event.get('error')}", status=event.get("error_status"))
@@ -109,7 +109,7 @@ STREAM_JSON: dict[str, EventReader] = {
     "assistant": _read_message,
     "user": _read_tool_results,
     "result": _read_result,
-    "system": _read_retry,
+    "system": _read_system,
     "rate_limit_event": _read_rate_limit,
     "error": _read_error,
 }

@@ -180,8 +180,7 @@ def test_text_names_file_line_severity_and_code() -> None:
 def test_github_annotations_cannot_be_broken_out_of() -> None:
     finding = LintFinding(3, "manual", "100% a, b: c\n::error::d\x1b[31m\r\u2028", "error")
     assert format_github(finding, "a,b:c%\n.md") == (
-        "::error file=a%2Cb%3Ac%25%0A.md,line=3,title=ralph%3A manual::100%25 a, b: c "
-        "::error::d"
+        "::error file=a%2Cb%3Ac%25%0A.md,line=3,title=ralph%3A manual::100%25 a, b: c ::error::d"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ralph.text.bounded import bounded, narrowed, near
+from pytest_ralph.text.bounded import cut_lines, cut_middle, near
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from pytest_ralph.text.bounded import bounded, narrowed, near
 )
 def test_what_is_left_out_is_counted(lines: int, head: int, tail: int, shown: list[str]) -> None:
     text = "\n".join(str(number + 1) for number in range(lines))
-    assert bounded(text, head, tail).split("\n") == (shown or [""])
+    assert cut_lines(text, head, tail).split("\n") == (shown or [""])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_surrounds_a_text_is_kept(
     around: str, shown: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near, "__defaults__", (0,))
-    assert bounded("\n".join(map(str, range(1, 100))), 1, 1, around=around).split("\n") == shown
+    assert cut_lines("\n".join(map(str, range(1, 100))), 1, 1, around=around).split("\n") == shown
 
 
 def test_as_much_before_as_behind_is_near() -> None:
@@ -49,9 +49,9 @@ def test_as_much_before_as_behind_is_near() -> None:
 
 
 def test_a_wide_line_is_cut_in_its_middle() -> None:
-    assert narrowed("abcdefghij", 10) == "abcdefghij"
-    assert narrowed("abcdefghijk", 4) == "ab… 7 characters left out …jk"
-    assert len(bounded("x" * 1_000_000, 5, 5)) < 2_100
+    assert cut_middle("abcdefghij", 10) == "abcdefghij"
+    assert cut_middle("abcdefghijk", 4) == "ab… 7 characters left out …jk"
+    assert len(cut_lines("x" * 1_000_000, 5, 5)) < 2_100
 
 
 @given(
@@ -61,6 +61,6 @@ def test_a_wide_line_is_cut_in_its_middle() -> None:
     widest=st.integers(0, 40),
 )
 def test_it_is_never_longer_than_asked_for(text: str, head: int, tail: int, widest: int) -> None:
-    lines = bounded(text, head, tail, widest=widest).splitlines()
+    lines = cut_lines(text, head, tail, widest=widest).splitlines()
     assert len(lines) <= head + tail + 1
     assert all(len(line) <= widest + 40 for line in lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.text.bounded import columns, fitted
+from pytest_ralph.text.bounded import columns, cut_to_columns
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_columns_are_counted_as_a_terminal_does(text: str, width: int) -> None:
     ],
 )
 def test_text_is_cut_by_columns(given: str, width: int, expected: str) -> None:
-    assert fitted(given, width) == expected
+    assert cut_to_columns(given, width) == expected
