@@ -186,7 +186,7 @@ def test_with_v_the_history_tells_what_is_likely_to_fail_and_how_long_tasks_take
 
     result.stdout.fnmatch_lines(
         [
-            "specs/demo/tasks.md:3: likely to fail: 1.1, 88% (6 of 6 runs, *), mostly: tests failed",
+            "specs/demo/tasks.md:3: likely to fail: 1.1, 88% (6 of 6 runs, *), mostly: tests *",
             "specs/demo/tasks.md: suggested time limits, from how long these tasks took: 1.2 60 s",
         ]
     )

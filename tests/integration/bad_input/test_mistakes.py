@@ -191,7 +191,7 @@ def test_task_without_verify_is_explained(pytester: pytest.Pytester, make_spec: 
 
 
 @pytest.mark.parametrize(
-    "key, meant",
+    ("key", "meant"),
     [
         ("ralph_excutor", "ralph_executor"),
         ("ralph_executer", "ralph_execute or ralph_executor"),
