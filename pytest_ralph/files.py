@@ -114,7 +114,8 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
 
     If the `with` statement ends with an exception, `place` stays as it is.
     """
-    temporary = f".{place.name[:LONGEST_NAME]}.{os.getpid()}-{os.urandom(6).hex()}.tmp"
+    unique = f"{os.getpid()}-{os.urandom(6).hex()}"
+    temporary = f".{place.name[:LONGEST_NAME]}.{unique}.tmp"
     try:
         yield temporary
         os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)

@@ -69,39 +69,31 @@ def _check_choices(arguments: Iterable[object]) -> None:
         flag, equals, value = str(argument).partition("=")
         if not equals or not flag.startswith("--ralph-"):
             continue
-        choices: list[str] = []
         for option in OPTIONS:
-            if option.flag == flag and option.kind == "mode":
-                choices += option.choices
-        if choices and value not in choices:
-            forms = [flag, *(f"{flag}={choice}" for choice in choices)]
-            raise pytest.UsageError(f"{argument}: expected {' or '.join(forms)}")
+            if option.flag != flag or option.kind != "mode" or not option.choices:
+                continue
+            if value not in option.choices:
+                forms = [flag, *(f"{flag}={choice}" for choice in option.choices)]
+                raise pytest.UsageError(f"{argument}: expected {' or '.join(forms)}")
 
 
 def _add_to_command_line(group: Any, option: Option) -> None:
-    if option.kind == "mode" and option.metavar:
-        group.addoption(
-            option.flag,
-            dest=option.key,
-            nargs="?" if option.without_value else None,
-            const=option.without_value,
-            metavar=option.metavar,
-            help=option.help,
-        )
-    elif option.takes_value:
-        text = option.help
+    if option.kind == "mode" and option.choices:
+        _add_mode(group, option)
+        return
+    text = option.help
+    keywords: dict[str, Any] = {}
+    if not option.takes_value:
+        keywords = {"action": "store_true", "default": None}
+    elif option.kind == "mode":
+        nargs = "?" if option.without_value else None
+        keywords = {"metavar": option.metavar, "nargs": nargs, "const": option.without_value}
+    else:
+        action = "append" if option.kind == "texts" else "store"
+        keywords = {"metavar": option.metavar, "action": action}
         if option.default:
             text += f" (default: {option.default})"
-        action = "append" if option.kind == "texts" else "store"
-        group.addoption(
-            option.flag, dest=option.key, action=action, metavar=option.metavar, help=text
-        )
-    elif option.kind == "mode" and option.choices:
-        _add_mode(group, option)
-    else:
-        group.addoption(
-            option.flag, dest=option.key, action="store_true", default=None, help=option.help
-        )
+    group.addoption(option.flag, dest=option.key, help=text, **keywords)
 
     if option.kind == "switch":
         group.addoption(

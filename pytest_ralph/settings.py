@@ -228,10 +228,16 @@ def _parse_list(option: Option, given: object) -> tuple[str, ...]:
 
 def _parse_lines(_: Option, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
-        return tuple(line.strip() for line in given.splitlines() if line.strip())
+        return tuple(_lines(given))
     if not isinstance(given, list):
         raise TypeError
     return tuple(given)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines that are not blank, without the blanks around them."""
+    stripped = [line.strip() for line in text.splitlines()]
+    return [line for line in stripped if line]
 
 
 def _parse_commands(_: Option, given: object) -> Mapping[str, str]:
@@ -256,10 +262,7 @@ def _parse_text(_: Option, given: object) -> str:
 
 
 def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
-    if isinstance(given, list):
-        parts = given
-    else:
-        parts = [line.strip() for line in _parse_text(option, given).splitlines() if line.strip()]
+    parts = given if isinstance(given, list) else _lines(_parse_text(option, given))
     return tuple(_parse_text(option, part) for part in parts)
 
 

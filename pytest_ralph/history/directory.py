@@ -38,8 +38,7 @@ def remove_links(directory: Path) -> list[Path]:
     if not directory.is_symlink():
         with contextlib.suppress(OSError):
             paths += directory.iterdir()
-    links = [path for path in paths if path.is_symlink()]
-    return [link for link in links if _remove(link)]
+    return [path for path in paths if path.is_symlink() and _remove(path)]
 
 
 def prune_logs(
@@ -73,10 +72,12 @@ def prune_logs(
 
 def _measure(path: Path) -> tuple[float, Path, int]:
     """Return when a file below `path` was last changed, and the size of all. Follow no links."""
+    files = [path]
+    for directory, _, names in os.walk(path):
+        files += [Path(directory, name) for name in names]
     size = 0
     changed = 0.0
-    below = (Path(top, name) for top, _, names in os.walk(path) for name in names)
-    for file in (path, *below):
+    for file in files:
         with contextlib.suppress(OSError):
             status = file.lstat()
             size += status.st_size

@@ -90,9 +90,9 @@ class PastFix(NamedTuple):
     times: int = 1
 
     def __str__(self) -> str:
-        text = "this error was" if self.same else f'a similar error ("{self.error}") was'
-        text += f" fixed before by {self.executor or 'trying again'}"
-        text += f" ({self.spec} {self.fix or self.task})"
+        which = "this error" if self.same else f'a similar error ("{self.error}")'
+        who = self.executor or "trying again"
+        text = f"{which} was fixed before by {who} ({self.spec} {self.fix or self.task})"
         if self.times > 1:
             text += f", {self.times} times"
         if self.commit:
@@ -134,7 +134,8 @@ def wilson(hits: int, cases: int) -> tuple[float, float]:
     share = hits / cases
     spread = Z * Z / cases
     middle = (share + spread / 2) / (1 + spread)
-    half = Z / (1 + spread) * math.sqrt(share * (1 - share) / cases + spread / (4 * cases))
+    variance = share * (1 - share) / cases + spread / (4 * cases)
+    half = Z / (1 + spread) * math.sqrt(variance)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -157,12 +158,11 @@ def chances(
     history: History, kind: str, by: Literal["executor", "approach"] = "executor"
 ) -> dict[str, Chance]:
     """Return what was tried at least five times on this kind, best first."""
-    tried = [
-        (name, Chance(hits, cases))
-        for name, hits, cases in _tally(history, kind, by)
-        if cases >= MIN_CASES
-    ]
-    return dict(sorted(tried, key=lambda entry: -entry[1].probability))
+    tried = {}
+    for name, hits, cases in _tally(history, kind, by):
+        if cases >= MIN_CASES:
+            tried[name] = Chance(hits, cases)
+    return dict(sorted(tried.items(), key=lambda entry: -entry[1].probability))
 
 
 def is_better(history: History, kind: str, executor: str, other: str) -> bool:
@@ -213,7 +213,8 @@ def likely_to_fail(history: History, spec: str | None = None) -> tuple[Risk, ...
         chance = Chance(failures, runs, "runs")
         if runs >= MIN_CASES and chance.probability > LIKELY:
             risks.append(Risk(spec_name, task, chance, kind))
-    return tuple(sorted(risks, key=lambda risk: (-risk.chance.probability, risk.spec, risk.task)))
+    risks.sort(key=lambda risk: (-risk.chance.probability, risk.spec, risk.task))
+    return tuple(risks)
 
 
 def fixed_before(
@@ -228,14 +229,12 @@ def fixed_before(
 
 def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple[str, ...]:
     """Return lines for a prompt: how this error was fixed before, and what works on its kind."""
-    lines = [str(fix) for fix in fixed_before(history, error, fingerprint=fingerprint, kind=kind)]
-    good = [
-        f"worked before on {kind}: {approach}, {chance}"
-        for approach, chance in chances(history, kind, by="approach").items()
-        if approach and chance.probability > LIKELY
-    ]
-    lines += good[:APPROACHES]
-    return tuple(lines)
+    fixes = fixed_before(history, error, fingerprint=fingerprint, kind=kind)
+    good = []
+    for approach, chance in chances(history, kind, by="approach").items():
+        if approach and chance.probability > LIKELY:
+            good.append(f"worked before on {kind}: {approach}, {chance}")
+    return (*map(str, fixes), *good[:APPROACHES])
 
 
 def _successful_fixes(

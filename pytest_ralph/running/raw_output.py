@@ -164,7 +164,8 @@ class LineCount:
             self.count += len(_filled(block))
 
     def is_met(self) -> bool:
-        return COMPARE[self._op.removeprefix("lines")](self.count, float(str(self._value)))
+        compare = COMPARE[self._op.removeprefix("lines")]
+        return compare(self.count, float(str(self._value)))
 
 
 def _filled(block: str) -> list[str]:
@@ -213,4 +214,5 @@ class Sum:
     def is_met(self) -> bool:
         if not self._counts:
             return False
-        return COMPARE[self._op.removeprefix("sum")](sum(self._counts), float(str(self._value)))
+        compare = COMPARE[self._op.removeprefix("sum")]
+        return compare(sum(self._counts), float(str(self._value)))

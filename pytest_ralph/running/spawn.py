@@ -154,13 +154,14 @@ def _spawn_here(argv: Sequence[str], env: Mapping[str, str], streams: Streams) -
         (os.POSIX_SPAWN_DUP2, streams.stderr, 2),
         *_inherited(),
     ]
-    # Cheaper than posix_spawnp, which has the new process try every directory.
-    program = argv[0] if "/" in argv[0] else find_program(argv[0], env.get("PATH", ""))
-    return Child(
-        os.posix_spawn(
-            program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS
-        )
+    program = argv[0]
+    if "/" not in program:
+        # Cheaper than posix_spawnp, which has the new process try every directory.
+        program = find_program(program, env.get("PATH", ""))
+    pid = os.posix_spawn(
+        program, tuple(argv), env, file_actions=actions, setsid=True, setsigdef=DEFAULTS
     )
+    return Child(pid)
 
 
 @cache

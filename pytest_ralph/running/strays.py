@@ -74,8 +74,10 @@ class Mark(NamedTuple):
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
         """Return whether a process carries the mark, or with `whole_run` any mark of the run."""
-        prefix = f"{VARIABLE}={self.run:08x}." if whole_run else f"{VARIABLE}={self.variable}\0"
-        if f"\0{prefix}".encode() in b"\0" + _proc(pid, "environ"):
+        wanted = f"\0{VARIABLE}={self.variable}\0"
+        if whole_run:
+            wanted = f"\0{VARIABLE}={self.run:08x}."
+        if wanted.encode() in b"\0" + _proc(pid, "environ"):
             return True
         limit = _real_time_limit(_proc(pid, "limits"))
         if whole_run:
@@ -234,7 +236,9 @@ def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
 
 def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
     """Return the processes in a `ps -E` listing whose environment carries the mark."""
-    wanted = f" {VARIABLE}={mark.run:08x}." if whole_run else f" {VARIABLE}={mark.variable} "
+    wanted = f" {VARIABLE}={mark.variable} "
+    if whole_run:
+        wanted = f" {VARIABLE}={mark.run:08x}."
     pids = []
     for line in listing.splitlines():
         pid = line.strip().partition(" ")[0]
