@@ -1,31 +1,20 @@
 """Guard: compares the project before and after each executor run.
 
 It finds what the run changed, reports changes of tests, checks, tasks.md, branches, commits and
-stashes, takes back edits of tasks.md, and with `--ralph-guard=refuse` the whole fix.
+stashes, and with `--ralph-guard=refuse` takes back the whole fix. Edits of plans are undone by
+`plan_guard.py`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import os
-import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import (
-    GITIGNORE_NAME,
-    RALPH_DIRECTORY,
-    SPEC_FILES,
-    STATE_NAME,
-    TASKS_NAME,
-    file_signature,
-    replace_if_unchanged,
-)
-from pytest_ralph.fixing.change_log import append_changes, read_changes
+from pytest_ralph.files import GITIGNORE_NAME, RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
     configures_the_same,
@@ -35,129 +24,31 @@ from pytest_ralph.fixing.check_files import (
 )
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
-from pytest_ralph.fixing.snapshot import Change, FileState, Snapshots, put_back
-from pytest_ralph.healing.document import (
-    changed_checks,
-    differs_in_ticks_only,
-    with_checks_of,
-)
+from pytest_ralph.fixing.snapshot import Change, put_back
+from pytest_ralph.healing.plan_guard import PlanGuard, content_of
 from pytest_ralph.healing.regressions import is_affected, is_named
 from pytest_ralph.history.directory import remove_links
-from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.text.listing import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pytest_ralph.fixing.git.checkpoint import Git
-    from pytest_ralph.fixing.git.index import Index, IndexFile
+    from pytest_ralph.fixing.git.index import IndexFile
     from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Snapshot
+    from pytest_ralph.healing.plan_guard import PlanBefore, PlanEdit
+    from pytest_ralph.healing.project_tree import ProjectTree, RunStart
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
 
 # What follows for the user if an executor removes our directory.
 LOST = "logs are gone; what this run changed before that cannot be undone"
-# The plan of a spec while executors are at work.
-PLAN_SUFFIX = "-plan.saved"
 # Changes are recorded under this name if executors of several tasks were at work, and the task does
 # not name the file: any of them may have made these.
 SEVERAL = "several executors"
-# How often a plan that another worker writes at the same moment is read again.
-TRIES = 10
 # Paths named in one line.
 MOST_PATHS = 8
-
-
-class ProjectTree:
-    """The files of the project, watched for all executor runs of this process.
-
-    active: How many executor runs are at work.
-    runs: How many have begun. If it grows during a run, another one was at work at the same time,
-        and what changed may be the work of either.
-    plans: The plan of each spec before the first of the runs that are at work.
-    good_index, passed: The index when a task passed last, and how to verify again what has passed.
-    protected: The tests and the configuration of checks that were changed for each task.
-    movements: What runs at the same time have reported about branches, commits and the stash.
-    checks_run: The checks that the tasks of each spec are verified with.
-    """
-
-    def __init__(self, root: Path, backups: Path, git: Git | None) -> None:
-        self.root = root
-        self.backups = backups
-        list_files = None if git is None else git.files
-        self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
-        self.lock = threading.Lock()
-        self.active = 0
-        self.runs = 0
-        self.plans: dict[Path, PlanBefore] = {}
-        self.good_index: Index | None = None
-        self.passed: dict[str, Callable[[], bool]] = {}
-        self.protected: dict[str, set[str]] = {}
-        self.movements: set[str] = set()
-        self.checks_run: dict[Path, frozenset[str]] = {}
-
-    def begin_run(self) -> RunStart:
-        """Count an executor run that is about to begin."""
-        with self.lock:
-            is_alone = not self.active
-            self.active += 1
-            self.runs += 1
-            return RunStart(self.runs, is_alone)
-
-    def end_run(self, start: RunStart) -> bool:
-        """Count a run as ended; return whether no other was at work at the same time.
-
-        Not before its edits of plans are undone: for the next run they would count as given.
-        """
-        with self.lock:
-            self.active -= 1
-            if not self.active:
-                self.plans.clear()
-            return start.is_alone and self.runs == start.number
-
-    def record(self, owner: str, changes: Iterable[Change]) -> None:
-        """Keep what is needed to undo `changes`, which were made for the task `owner`."""
-        changes = tuple(changes)
-        self.snapshots.keep(changes)
-        append_changes(self.backups, changes, owner)
-
-    def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
-        """Return how the files of the project differ from the snapshot `before`."""
-        return self.snapshots.changes(before, self.snapshots.take())
-
-    def changes_for(self, owner: str, *, earlier: bool) -> list[Change]:
-        """Return what executors and repairs changed for a task in this run, oldest first.
-
-        With `earlier`, changes of earlier runs are included.
-        """
-        directories = [self.backups]
-        if earlier:
-            directories = sorted(self.backups.parent.glob("*"))
-        return [change for one in directories for change in read_changes(one, owner)]
-
-    def close(self) -> None:
-        self.snapshots.close()
-
-
-class RunStart(NamedTuple):
-    """The number of an executor run, and whether no other was at work when it began."""
-
-    number: int
-    is_alone: bool
-
-
-class PlanBefore(NamedTuple):
-    """A tasks.md before executor runs.
-
-    `edits` counts what this process inserted or removed itself; `foreign_edits` grows when another
-    process writes the file, and is None if it cannot be read.
-    """
-
-    tasks: bytes
-    edits: int
-    foreign_edits: int | None
 
 
 class Before(NamedTuple):
@@ -180,20 +71,6 @@ class Before(NamedTuple):
     moment: int
 
 
-class PlanEdit(NamedTuple):
-    """What an executor did to a file of a spec, and what became of that.
-
-    changes_checks: Whether fields of checks were changed or removed.
-    """
-
-    what: str
-    changes_checks: bool
-    outcome: str = "undone"
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.outcome}"
-
-
 @dataclass(frozen=True)
 class GuardReport:
     """What an executor run changed.
@@ -212,15 +89,16 @@ class GuardReport:
     protected: tuple[str, ...] = ()
 
 
-@dataclass
 class Guard:
     """Watches the executor runs for one original task."""
 
-    services: Services
-    spec_files: SpecFiles
-    task: Task
-    # The files that earlier runs for the task have created.
-    _created: set[str] = field(default_factory=set)
+    def __init__(self, services: Services, spec_files: SpecFiles, task: Task) -> None:
+        self.services = services
+        self.spec_files = spec_files
+        self.task = task
+        self._plans = PlanGuard(services, spec_files)
+        # The files that earlier runs for the task have created.
+        self._created: set[str] = set()
 
     @property
     def owner(self) -> str:
@@ -235,11 +113,6 @@ class Guard:
     def _tree(self) -> ProjectTree:
         return self.services.tree
 
-    @property
-    def _plan_copy(self) -> Path:
-        """The plan before the executor runs, for the case that this process is killed meanwhile."""
-        return self._tree.backups / f"{self.spec_files.name}{PLAN_SUFFIX}"
-
     def begin(self) -> Before:
         """Look at the project before an executor run."""
         start = self._tree.begin_run()
@@ -248,34 +121,13 @@ class Guard:
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
             staged = self.services.git.index_file()
-        plan = self._plan_before()
-        if not self._is_off and not self._plan_copy.exists():
-            # A disk that cannot be written is reported elsewhere.
-            with contextlib.suppress(OSError):
-                self._plan_copy.parent.mkdir(parents=True, exist_ok=True)
-                self._plan_copy.write_bytes(plan.tasks)
+        plan = self._plans.begin()
+        if not self._is_off:
+            self._plans.keep_copy(plan)
         moment = time.time_ns()
         snapshot = self._take_snapshot()
         losses = self._tree.snapshots.losses
         return Before(start, snapshot, position, commits, staged, plan, losses, moment)
-
-    def _plan_before(self) -> PlanBefore:
-        """Return the plan before this run, or before the first of those that are still at work.
-
-        What a sibling's executor has done to the plan meanwhile must not count as given.
-        """
-        path = self.spec_files.spec.path
-        with self.spec_files.lock:
-            known = self._tree.plans.get(path)
-            if known is not None:
-                return known
-            foreign_edits = self.spec_files.foreign_edits()
-            tasks = b""
-            if foreign_edits is not None:
-                tasks = self.spec_files.spec.source.encode("utf-8", "surrogateescape")
-            plan = PlanBefore(tasks, self.spec_files.own_edits, foreign_edits)
-            self._tree.plans[path] = plan
-            return plan
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -284,39 +136,36 @@ class Guard:
         for path in remove_links(self.services.directory):
             shown = os.path.relpath(path, self.services.root)
             findings.append(f"replaced {shown} by a link: removed; the original is lost")
-        changes, damaged = self._changes(before)
+        changes, lost = self._changes(before)
         if tree.snapshots.losses != before.losses:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOST}")
         if self._is_off:
             self._record(changes, is_alone=tree.end_run(before.start))
             return GuardReport(_paths(changes), tuple(findings), changes=changes)
 
-        edits = self._undo_edits_of_tasks(before, task)
-        edits += self._undo_edits_of_other_specs(damaged)
+        edits = self._plans.undo_edits(before.plan, task)
+        edits += self._plans.undo_edits_of_others(lost)
         is_alone = tree.end_run(before.start)
-        with tree.lock, contextlib.suppress(OSError):
-            if not tree.active:
-                self._plan_copy.unlink()
+        self._plans.remove_copy()
         findings += self._moved(before, is_alone=is_alone)
         report = self._report(changes, task, edits, findings, "undone")
         if report.refusal:
             return self._undo(report, before, task)
-        self._accept(report, changes, is_alone=is_alone)
+        self.accept(report, changes, is_alone=is_alone)
         return report
 
     def interrupted(self, before: Before) -> None:
         """Record what an executor changed until the user stopped it, so that it can be undone."""
         changes, _ = self._changes(before)
-        edits = [] if self._is_off else self._undo_edits_of_tasks(before, self.task)
+        edits = [] if self._is_off else self._plans.undo_edits(before.plan, self.task)
         self._record(changes, is_alone=self._tree.end_run(before.start))
         for edit in edits:
             self.services.note(f"{self.spec_files.name}: {self.task.id} {edit}")
 
-    def accept(self, report: GuardReport, changes: tuple[Change, ...]) -> None:
-        """Record the changes that a run in a worktree made in the project."""
-        self._accept(report, changes, is_alone=True)
-
-    def _accept(self, report: GuardReport, changes: tuple[Change, ...], *, is_alone: bool) -> None:
+    def accept(
+        self, report: GuardReport, changes: tuple[Change, ...], *, is_alone: bool = True
+    ) -> None:
+        """Record the changes that a run made in the project."""
         self._record(changes, is_alone=is_alone)
         self._created.update(change.path for change in changes if change.added)
         self._tree.protected.setdefault(self.owner, set()).update(report.protected)
@@ -339,10 +188,7 @@ class Guard:
         """
         if self._is_off:
             return GuardReport(changed=_paths(changes), changes=changes)
-        edits = []
-        if not differs_in_ticks_only(_decoded(tasks_before), _decoded(tasks_after)):
-            edit = _edit(tasks_before, tasks_after, self.spec_files.spec.path.name)
-            edits.append(edit._replace(outcome="not merged"))
+        edits = self._plans.edits_in_worktree(tasks_before, tasks_after)
         return self._report(changes, task, edits, (), "not merged")
 
     def _report(
@@ -378,74 +224,25 @@ class Guard:
         return GuardReport((), (*changed, *others), refusal, changes, protected)
 
     def _changes(self, before: Before) -> tuple[tuple[Change, ...], list[Change]]:
-        """Return the changes of the project's files, and what was lost in files of specs.
+        """Return the changes of the project's files, and what is lost in files of specs.
 
-        That are the plans that lost lines, and other files that are gone.
+        The files of specs are looked at on their own.
         """
         snapshots = self._tree.snapshots
         changes = snapshots.changes(before.snapshot, self._take_snapshot())
-        project_files = []
-        damaged = []
+        of_project = []
+        of_specs = []
         for change in _without_exposed(changes, before.moment):
-            name = Path(change.path).name
-            if change.path != self._own_path and name not in SPEC_FILES:
-                project_files.append(change)
-            elif name != STATE_NAME and _loses_lines(change):
-                damaged.append(change)
-        # Such as a plan or notes that `git checkout` by the executor took away.
-        snapshots.keep(damaged)
-        lost = [
-            change for change in damaged if change.deleted or Path(change.path).name == TASKS_NAME
-        ]
-        return tuple(project_files), lost
+            if change.path != self._plans.path and Path(change.path).name not in SPEC_FILES:
+                of_project.append(change)
+            else:
+                of_specs.append(change)
+        return tuple(of_project), self._plans.losses(of_specs)
 
     def _take_snapshot(self) -> Snapshot:
         # The guard knows the text of the plan and puts it back itself, unless it is off.
-        own = "" if self._is_off else self._own_path
+        own = "" if self._is_off else self._plans.path
         return self._tree.snapshots.take(own)
-
-    @cached_property
-    def _own_path(self) -> str:
-        return os.path.relpath(self.spec_files.spec.path, self.services.root)
-
-    def _undo_edits_of_other_specs(self, damaged: Iterable[Change]) -> Iterator[PlanEdit]:
-        """Put back the files of other specs."""
-        for change in damaged:
-            if change.path == self._own_path:
-                continue
-            if change.deleted:
-                if os.path.lexists(self.services.root / change.path):
-                    # Whoever works on that spec has put it back.
-                    continue
-                is_plan = Path(change.path).name == TASKS_NAME
-                edit = PlanEdit(f"removed {change.path}", changes_checks=is_plan)
-                is_undone = not put_back(self._tree.root, [change])
-            else:
-                before = _content(change.before)
-                edit = _edit(before, _content(change.after), change.path)
-                if not self.services.has_other_workers:
-                    is_undone = not put_back(self._tree.root, [change])
-                elif edit.changes_checks:
-                    is_undone = self._put_back_checks(change.path, before)
-                else:
-                    # What differs may be the work of another worker.
-                    continue
-            yield edit if is_undone else edit._replace(outcome="not undone")
-
-    def _put_back_checks(self, path: str, tasks_before: bytes) -> bool:
-        """Put back the tasks of another spec whose checks were edited; return whether that is done.
-
-        Other workers may be ticking tasks and inserting fix tasks in the same file.
-        """
-        place = Path(os.path.realpath(self.services.root / path))
-        with contextlib.suppress(OSError, SpecError):
-            before = Spec.parse(_decoded(tasks_before), place)
-            for _ in range(TRIES):
-                seen = file_signature(place)
-                now = Spec.parse(_decoded(place.read_bytes()), place)
-                if replace_if_unchanged(place, with_checks_of(before, now), seen):
-                    return True
-        return False
 
     # Tests and checks
 
@@ -461,7 +258,9 @@ class Guard:
             return False
         if change.before is None or change.after is None:
             return True
-        return not configures_the_same(change.path, _content(change.before), _content(change.after))
+        before = content_of(change.before)
+        after = content_of(change.after)
+        return not configures_the_same(change.path, before, after)
 
     def _is_run_by_verify(self, change: Change) -> bool:
         """Whether a task is verified with the file, and the guarded task is not there to write it.
@@ -490,43 +289,6 @@ class Guard:
             found = [checks_run_by(task.verify) for task in spec.tasks]
             known[spec.path] = frozenset().union(*found)
         return known[spec.path] | checks_run_by(self.task.verify)
-
-    # The spec
-
-    def _undo_edits_of_tasks(self, before: Before, task: Task) -> list[PlanEdit]:
-        """Undo all edits of tasks.md; return those other than ticks."""
-        path = self.spec_files.spec.path
-        edits = []
-        if not os.path.lexists(path):
-            edits.append(PlanEdit(f"removed {path.name}", changes_checks=True))
-        with self.spec_files.files():
-            foreign_edits = self.spec_files.foreign_edits()
-            if foreign_edits is not None and foreign_edits == before.plan.foreign_edits:
-                return edits
-            seen = file_signature(path)
-            edited = b""
-            with contextlib.suppress(OSError):
-                edited = path.read_bytes()
-            # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
-            text = self.spec_files.with_own_edits(_decoded(before.plan.tasks), before.plan.edits)
-            expected = text.encode("utf-8", "surrogateescape")
-            if expected == edited:
-                return edits
-            only_ticks = differs_in_ticks_only(text, _decoded(edited))
-            kept = "" if only_ticks else self._keep_edited(edited, task)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
-        if not only_ticks:
-            edit = _edit(expected, edited, path.name)
-            edits.append(edit._replace(outcome=f"undone, the edited file is kept as {kept}"))
-        return edits
-
-    def _keep_edited(self, edited: bytes, task: Task) -> str:
-        """Keep a tasks.md whose edits are going to be undone; return its path."""
-        kept = self._tree.backups / f"{self.spec_files.name}-{task.name}-tasks.saved"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(edited)
-        return os.path.relpath(kept, self.services.root)
 
     # git
 
@@ -608,58 +370,6 @@ class Guard:
         return [f"{task.id} {where} is back where it was; the commits are kept under {kept_as}"]
 
 
-def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
-    """Return lines about fields of checks that changed in runs that were killed.
-
-    Whether the executor or the user changed them cannot be told, so they are not undone.
-    """
-    lines = []
-    name = glob.escape(spec.name)
-    for copy in sorted(backups.glob(f"*/{name}{PLAN_SUFFIX}")):
-        edited = spec.source.encode("utf-8", "surrogateescape")
-        fields = _changed_fields(copy.read_bytes(), edited, spec.path)
-        if not fields:
-            copy.unlink()
-            continue
-        kept = copy.rename(copy.with_name(f"{spec.name}-before-kill.saved"))
-        shown = "/".join(kept.parts[-4:])
-        line = (
-            f"{', '.join(fields)} changed while an executor was running, in a run that was killed"
-        )
-        lines.append(f"{line}: compare {spec.path.name} with {shown}")
-    return lines
-
-
-def _edit(before: bytes, edited: bytes, path: str) -> PlanEdit:
-    """Return what an executor edited in a plan."""
-    fields = _changed_fields(before, edited, Path(path))
-    if fields:
-        return PlanEdit(f"changed {', '.join(fields)} in {path}", changes_checks=True)
-    return PlanEdit(f"edited {path}", changes_checks=False)
-
-
-def _changed_fields(before: bytes, edited: bytes, path: Path) -> list[str]:
-    """Return the fields of checks that differ; none if one of the texts is no spec."""
-    try:
-        old = Spec.parse(before.decode("utf-8", "replace"), path)
-        new = Spec.parse(edited.decode("utf-8", "replace"), path)
-    except SpecError:
-        return []
-    return changed_checks(old, new)
-
-
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")
-
-
-def _content(state: FileState | None) -> bytes:
-    """Return what a file contained; nothing if there was none, or no copy of it is left."""
-    try:
-        return Path(state.copy).read_bytes() if state and state.copy else b""
-    except FileNotFoundError:
-        return b""
-
-
 def _without_exposed(changes: tuple[Change, ...], moment: int) -> list[Change]:
     """Return the changes without files that git ignored before a .gitignore was changed.
 
@@ -675,15 +385,6 @@ def _without_exposed(changes: tuple[Change, ...], moment: int) -> list[Change]:
         if not change.added or not is_older:
             found.append(change)
     return found
-
-
-def _loses_lines(change: Change) -> bool:
-    """Return whether a file of a spec lost lines, other than by ticks."""
-    if change.before is None:
-        return False
-    before = _content(change.before).replace(b"[x]", b"[ ]")
-    after = _content(change.after).replace(b"[x]", b"[ ]")
-    return not set(after.splitlines()).issuperset(before.splitlines())
 
 
 def _paths(changes: Iterable[Change]) -> tuple[str, ...]:

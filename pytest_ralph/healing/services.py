@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.prompts import Prompts
     from pytest_ralph.healing.budget import Budget, Outages
     from pytest_ralph.healing.decide import Decision
-    from pytest_ralph.healing.guard import ProjectTree
     from pytest_ralph.healing.hooks import Hooks
+    from pytest_ralph.healing.project_tree import ProjectTree
     from pytest_ralph.healing.regressions import Regressions
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record

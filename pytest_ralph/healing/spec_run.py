@@ -80,7 +80,7 @@ class SpecRun:
             return []
 
         # Imported here: a run without recovery needs no guard.
-        from pytest_ralph.healing.guard import edits_before_kill
+        from pytest_ralph.healing.plan_guard import edits_before_kill
 
         backups = self.services.directory / BACKUPS_NAME
         return lines + edits_before_kill(backups, self.spec_files.spec)

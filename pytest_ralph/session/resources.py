@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.isolation.worktrees import Worktrees
     from pytest_ralph.fixing.prompts import Prompts
-    from pytest_ralph.healing.guard import ProjectTree
+    from pytest_ralph.healing.project_tree import ProjectTree
     from pytest_ralph.history.advisor import Advisor
     from pytest_ralph.history.record import Record
     from pytest_ralph.history.store import History
@@ -175,7 +175,7 @@ class Resources:
     @cached_property
     def tree(self) -> ProjectTree:
         """The files of the project, watched while executors run."""
-        from pytest_ralph.healing.guard import ProjectTree
+        from pytest_ralph.healing.project_tree import ProjectTree
 
         return ProjectTree(self.run.root, self.run.directory / BACKUPS_NAME / self.run.id, self.git)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.fixing.git.checkpoint import Git
-from pytest_ralph.healing.guard import Guard, ProjectTree
+from pytest_ralph.healing.guard import Guard
+from pytest_ralph.healing.project_tree import ProjectTree
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
@@ -150,7 +151,7 @@ def test_a_run_begins_while_edits_are_undone(guard: Guard, monkeypatch: pytest.M
     path = guard.spec_files.spec.path
     sibling = Guard(guard.services, guard.spec_files, guard.spec_files.spec.tasks[1])
     begun = []
-    undo = guard._undo_edits_of_tasks
+    undo = guard._plans.undo_edits
 
     def begin_sibling_and_undo(*given: Any) -> Any:
         begun.append(sibling.begin())
@@ -158,7 +159,7 @@ def test_a_run_begins_while_edits_are_undone(guard: Guard, monkeypatch: pytest.M
 
     before = guard.begin()
     path.write_text(TASKS.replace("`true`", "`false`"))
-    monkeypatch.setattr(guard, "_undo_edits_of_tasks", begin_sibling_and_undo)
+    monkeypatch.setattr(guard._plans, "undo_edits", begin_sibling_and_undo)
     guard.end(before, guard.task)
     sibling.end(begun[0], sibling.task)
 

@@ -1,0 +1,97 @@
+"""The files of the project, watched for all executor runs of a process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.fixing.change_log import append_changes, read_changes
+from pytest_ralph.fixing.snapshot import Snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.snapshot import Change, Snapshot
+    from pytest_ralph.healing.plan_guard import PlanBefore
+
+
+class ProjectTree:
+    """The files of the project, watched for all executor runs of this process.
+
+    active: How many executor runs are at work.
+    runs: How many have begun. If it grows during a run, another one was at work at the same time,
+        and what changed may be the work of either.
+    plans: The plan of each spec before the first of the runs that are at work.
+    good_index, passed: The index when a task passed last, and how to verify again what has passed.
+    protected: The tests and the configuration of checks that were changed for each task.
+    movements: What runs at the same time have reported about branches, commits and the stash.
+    checks_run: The checks that the tasks of each spec are verified with.
+    """
+
+    def __init__(self, root: Path, backups: Path, git: Git | None) -> None:
+        self.root = root
+        self.backups = backups
+        list_files = None if git is None else git.files
+        self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
+        self.lock = threading.Lock()
+        self.active = 0
+        self.runs = 0
+        self.plans: dict[Path, PlanBefore] = {}
+        self.good_index: Index | None = None
+        self.passed: dict[str, Callable[[], bool]] = {}
+        self.protected: dict[str, set[str]] = {}
+        self.movements: set[str] = set()
+        self.checks_run: dict[Path, frozenset[str]] = {}
+
+    def begin_run(self) -> RunStart:
+        """Count an executor run that is about to begin."""
+        with self.lock:
+            is_alone = not self.active
+            self.active += 1
+            self.runs += 1
+            return RunStart(self.runs, is_alone)
+
+    def end_run(self, start: RunStart) -> bool:
+        """Count a run as ended; return whether no other was at work at the same time.
+
+        Not before its edits of plans are undone: for the next run they would count as given.
+        """
+        with self.lock:
+            self.active -= 1
+            if not self.active:
+                self.plans.clear()
+            return start.is_alone and self.runs == start.number
+
+    def record(self, owner: str, changes: Iterable[Change]) -> None:
+        """Keep what is needed to undo `changes`, which were made for the task `owner`."""
+        changes = tuple(changes)
+        self.snapshots.keep(changes)
+        append_changes(self.backups, changes, owner)
+
+    def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
+        """Return how the files of the project differ from the snapshot `before`."""
+        return self.snapshots.changes(before, self.snapshots.take())
+
+    def changes_for(self, owner: str, *, earlier: bool) -> list[Change]:
+        """Return what executors and repairs changed for a task in this run, oldest first.
+
+        With `earlier`, changes of earlier runs are included.
+        """
+        directories = [self.backups]
+        if earlier:
+            directories = sorted(self.backups.parent.glob("*"))
+        return [change for one in directories for change in read_changes(one, owner)]
+
+    def close(self) -> None:
+        self.snapshots.close()
+
+
+class RunStart(NamedTuple):
+    """The number of an executor run, and whether no other was at work when it began."""
+
+    number: int
+    is_alone: bool
