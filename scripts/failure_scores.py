@@ -11,13 +11,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 from pytest_ralph import classify
 from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
+from pytest_ralph.failure.test_runs.grammar import load_grammars
+from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +50,7 @@ FAMILIES = {
     "operations": "operations",
 }
 OTHERS = "other tools"
+CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build", "data"})
 HEAD = """\
 # How well failures are read
 
@@ -64,6 +70,8 @@ These were read before any rule was changed for them, so they tell more about an
 | of mixed origin | 96% | 94% | 96% | – | 50 |
 | of tools that are seldom used | 88% | 80% | 92% | 18 of 23 runs | 181 |
 | of usual commands and a project's own scripts | 95% | 93% | 96% | 11 of 11 runs | 57 |
+| of seldom used tools and a project's own scripts | 94% | 86% | 84% | 59% | 81 |
+| of usual tools, own scripts and agents | 97% | 94% | 95% | 92% | 112 |
 
 ## All samples
 
@@ -123,7 +131,12 @@ def page() -> str:
     for score in scores():
         by_family[score.family].append(score)
 
-    lines = [HEAD, "| family | outputs | read correctly | wrong fields |", "|---|---|---|---|"]
+    lines = [
+        HEAD,
+        *_unknown(),
+        "| family | outputs | read correctly | wrong fields |",
+        "|---|---|---|---|",
+    ]
     gaps = []
     for family, found in sorted(by_family.items()):
         misread = [score for score in found if score.wrong]
@@ -136,6 +149,39 @@ def page() -> str:
         for field, (read, right) in score.wrong.items():
             lines.append(f"| {score.name} | {field} | {_cell(read)} | {_cell(right)} |")
     return "\n".join(lines) + "\n"
+
+
+def _unknown() -> list[str]:
+    """Return the sentence about the scores with tools that are not known."""
+    counts: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    with unknown_tools():
+        for sample in load_samples():
+            wrong = wrong_fields(sample)
+            counts.update(list(sample["expect"]))
+            right.update(field for field in sample["expect"] if field not in wrong)
+    shares = [f"{field} {100 * right[field] / counts[field]:.0f}%" for field in FIELDS]
+    return [
+        "Without the roles of checking tools and the grammars of test runners, as if no tool were",
+        f"known, the shares are: {', '.join(shares)}.",
+        "",
+    ]
+
+
+@contextmanager
+def unknown_tools() -> Iterator[None]:
+    """Read as if no test runner, linter, formatter, type checker or compiler were known."""
+    programs = load_programs()
+    others = {
+        name: role
+        for name, role in vars(programs)["_roles"].items()
+        if role not in CHECKING_ROLES or name.split()[0] in programs.orchestrators
+    }
+    # A command that was read before keeps the roles it had.
+    Command.parse.cache_clear()
+    with patch.object(programs, "_roles", others), patch.dict(load_grammars(), clear=True):
+        yield
+    Command.parse.cache_clear()
 
 
 def _cell(value: Any) -> str:

@@ -151,7 +151,7 @@ MARKED = re.compile(
 END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌"
     r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
-    r"(?:\s+\(?[\d.]+ ?m?s\)?|\s+\[ *\d+%\]"
+    r"(?:\s+\(?[\d.]+ ?[mµ]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
