@@ -67,7 +67,6 @@ JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
 POINTER = re.compile(r"^\s*[\^~]+$")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
-MOST_COMPLAINTS = 200
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|^exit status \d+$|https?://\S+$|for more information\W*$")
 MARKS = " ×✖"
@@ -130,10 +129,8 @@ def _with_line_below(context: FailureContext, error: str, number: int) -> str:
 def _line_above(context: FailureContext, number: int) -> str:
     """Return the line that a footer closes; empty if that line says nothing."""
     lines = context.output.lines
-    above = number - 1
-    while above > 0 and FOOTER.match(lines[above]):
-        above -= 1
-    return "" if above < 0 or above in context.ignored else lines[above].strip()
+    above = (at for at in range(number - 1, -1, -1) if not FOOTER.match(lines[at]))
+    return next((lines[at].strip() for at in above if at not in context.ignored), "")
 
 
 def _line_below(context: FailureContext, number: int) -> str:
@@ -155,8 +152,8 @@ def _line_below(context: FailureContext, number: int) -> str:
 def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     """Return the line of a linter or formatter that says what is wrong, and its number.
 
-    The first message in JSON, line that calls itself an error or speaks of a file of the project,
-    else the first that is more than the name of a file, a ruler, a count or a report of progress.
+    The first message in JSON, or line that calls itself an error or disapproves, else the first
+    that is more than the name of a file, a ruler, a count or a report of progress.
     """
     lines = context.output.lines
     for number, line in enumerate(lines):
@@ -167,17 +164,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     for number, line in enumerate(lines):
         if number in alarms or (number not in context.ignored and disapproves(line.strip())):
             return number, line.strip()
-    complaints = [
-        (number, line.strip())
-        for number, line in enumerate(lines)
-        if number not in context.echoed
-        and not POINTER.match("".join(lines[number + 1 : number + 2]))
-        and _is_complaint(line.strip())
-    ]
-    for number, text in complaints[:MOST_COMPLAINTS]:
-        if names_file(context, text):
-            return number, text
-    return next(iter(complaints), None)
+    for number, line in enumerate(lines):
+        is_pointed_at = POINTER.match("".join(lines[number + 1 : number + 2]))
+        if number not in context.echoed and not is_pointed_at and _is_complaint(line.strip()):
+            return number, line.strip()
+    return None
 
 
 def disapproves(text: str) -> bool:

@@ -284,8 +284,7 @@ def _are_files(tests: Iterable[FailedTest]) -> bool:
 
 
 def _is_file(name: str) -> bool:
-    path = name.partition(":")[0]
-    return " " not in path and SOURCE_SUFFIX.search(path) is not None
+    return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
 
 def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
@@ -336,19 +335,12 @@ class _ShapeReader:
     def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
         last_line = -LONGEST_BLOCK - 1
-        column: int | None = None
         for number, line in enumerate(self.lines):
             if HEADING.match(line):
                 last_line = number
-                column = None
                 continue
             match = ITEM.match(line)
             if match is None or number - last_line > LONGEST_BLOCK:
-                continue
-            if column is None:
-                column = match.start("name")
-            if match.start("name") > column + 1:
-                # A list inside the block of an item.
                 continue
             last_line = number
             yield Title(number, self._whole_title(match["name"], number))
@@ -384,7 +376,7 @@ class _ShapeReader:
     def _test(self, title: Title) -> FailedTest | None:
         number, text, error = title
         stated = STATED.match(text)
-        if stated and not error:
+        if stated:
             text = stated["name"]
             error = stated["error"]
         name = clean_name(text)
