@@ -132,7 +132,9 @@ class ExecutorRuns:
         """
         run = self._run(request, ())
         if run is not None and run.conflicts and self.services.budget.take():
-            run = self._run(request, run.conflicts)
+            # It gets no third chance, so nothing else may be merged until it has ended.
+            with self.services.tree_lock:
+                run = self._run(request, run.conflicts)
         return run
 
     @property

@@ -152,6 +152,26 @@ def test_conflict_without_markers_shows_both_versions(isolated: Project, edit: s
     result.stdout.fnmatch_lines([f"*kept as*{patch.name}*"])
 
 
+def test_siblings_that_change_the_same_place_are_all_merged(project: Project) -> None:
+    numbers = range(1, 6)
+    project.write("list.txt", "start\n")
+    project.spec(
+        "".join(
+            f"- [ ] 1.{number} [P] Part {number}\n"
+            f"  - **Files**: `part{number}.txt`\n"
+            f"  - **Verify**: `grep -q 'item 1.{number}$' list.txt`\n"
+            for number in numbers
+        )
+    )
+    project.repository()
+    body = "sleep 0.5; echo item $RALPH_FIX_FOR >> list.txt"
+    result = project.run(ISOLATED, "--ralph-jobs=5", executor=project.shell(body))
+
+    assert result.ret == 0, result.stdout.str()
+    lines = (project.root / "list.txt").read_text().splitlines()
+    assert sorted(lines) == [*(f"item 1.{number}" for number in numbers), "start"]
+
+
 def test_second_conflict_escalates_with_a_patch(isolated: Project) -> None:
     main = isolated.root
     body = f"echo mine $call > {main}/parser.txt; echo fixed $call > parser.txt"
