@@ -376,9 +376,8 @@ def main() -> None:
 
 def impersonal(text: str, temporary: str) -> str:
     text = re.sub(rf"{re.escape(temporary)}/(?:[\w-]+/quickstart/)?", "", text)
-    return text.replace(sys.executable, "python").replace(
-        str(Path(sys.executable).parent) + os.sep, ""
-    )
+    text = text.replace(f'"{sys.executable}"', "python").replace(sys.executable, "python")
+    return text.replace(str(Path(sys.executable).parent) + os.sep, "")
 
 
 if __name__ == "__main__":
