@@ -22,7 +22,18 @@ _NEED_OPERANDS = frozenset(
     ).split()
 )
 _INCOMPLETE = frozenset(
-    ("docker build", "docker run", "node", "podman build", "podman run", "python")
+    (
+        "docker build",
+        "docker run",
+        "node",
+        "node --check",
+        "php -l",
+        "podman build",
+        "podman run",
+        "python",
+        "python -m py_compile",
+        "python3 -m py_compile",
+    )
 )
 # These read their input if no file is named, but not with one of these options.
 _READ_INPUT = {

@@ -24,9 +24,10 @@ _SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
 _FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
-    r"[^`]*\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|may (?:remain|stay|only))\b",
+    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|may (?:remain|stay|only))\b",
     re.IGNORECASE,
 )
+_CODE = regex(r"`[^`]*`")
 
 
 def may_find_nothing(command: str, unread: Sequence[str]) -> bool:
@@ -35,7 +36,7 @@ def may_find_nothing(command: str, unread: Sequence[str]) -> bool:
         return False
     if any(_SOME_FOUND.match(words) for words in unread):
         return False
-    return any(_MAY_FIND_NOTHING.match(words) for words in unread)
+    return any(_MAY_FIND_NOTHING.search(_CODE.sub("", words)) for words in unread)
 
 
 def may_mean_failure(command: str, unread: Sequence[str]) -> bool:

@@ -80,7 +80,7 @@ _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNO
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 # In front of a command line: the start of its clause, or words that lead to it.
-_LEADS_TO = any_of("leads to", r"(?:^|[^\w\s])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
+_LEADS_TO = any_of("leads to", r"(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
 # `Exit code 2 from `x``, `no errors in `x``
 _RESULT_OF = any_of(
     "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
@@ -228,7 +228,9 @@ def _is_asked_for(span: Span) -> bool:
 
     "Fixes the crash in `npm run build`" mentions one in passing.
     """
-    if span.is_offered or _LEADS_TO.search(in_english(span.before)):
+    if span.is_offered or span.text.lstrip().startswith("&&"):
+        return True
+    if _LEADS_TO.search(in_english(span.before)):
         return True
     return bool(_RESULT_OF.search(span.clause))
 

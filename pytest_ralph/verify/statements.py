@@ -47,6 +47,8 @@ _NOT_LITERAL = regex(
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")
+# `python -c "import old"` → `ModuleNotFoundError`
+_EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
@@ -366,9 +368,14 @@ def not_contained(said: Statement) -> Answer:
 
 def outcome_word(said: Statement) -> Answer:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
-    if prints(said.command) is not Prints.STATUS or len(said.texts) != 1:
+    shown = prints(said.command)
+    if shown is Prints.LINES or len(said.texts) != 1:
         return None
     is_result = said.group("verb") in ("returns", "is", "equals", "expect", "→", "=", "==")
+    if is_result and _EXCEPTION.fullmatch(said.texts[0]):
+        return failure(said)
+    if shown is not Prints.STATUS:
+        return None
     is_shouted = said.clause.values[int(said.indexes[0])].kind == "capitals"
     if not is_result and not (is_shouted and not said.group("verb")):
         return None
