@@ -65,6 +65,11 @@ class _Tried(NamedTuple):
     def passed(self) -> bool:
         return self.verified is not None and self.verified.passed
 
+    @property
+    def wins(self) -> bool:
+        """Whether no other candidate can be better: it passes without changing tests or checks."""
+        return self.passed and not self.report.protected
+
 
 class IsolatedRuns:
     """The isolated executor runs for one original task."""
@@ -131,7 +136,7 @@ class IsolatedRuns:
     def _try_all(
         self, candidates: Sequence[Candidate], task: Task, job: Job, on_output: OnOutput
     ) -> list[_Tried]:
-        """Run all candidates at once, and stop the others when the first one passes."""
+        """Run all candidates at once, and stop the others when one of them wins."""
         if len(candidates) == 1:
             return [self._try(candidates[0], task, job, on_output)]
 
@@ -149,7 +154,7 @@ class IsolatedRuns:
             try:
                 for future in as_completed(futures):
                     tried.append(future.result())
-                    if tried[-1].passed:
+                    if tried[-1].wins:
                         _stop(candidates)
             finally:
                 # Ctrl-C, or an error: the pool waits until all of them have ended.
@@ -330,7 +335,10 @@ def _stop(candidates: Sequence[Candidate]) -> None:
 
 
 def _best_of(tried: Sequence[_Tried]) -> _Tried:
-    """The first that passed, else the first that ended by itself."""
+    """The first that wins, else the first that passed, else the first that ended by itself."""
+    for one in tried:
+        if one.wins:
+            return one
     for one in tried:
         if one.passed:
             return one

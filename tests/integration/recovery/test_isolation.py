@@ -686,6 +686,24 @@ def test_first_candidate_that_passes_wins(isolated: Project) -> None:
     assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
 
 
+@pytest.mark.parametrize("other", [append("fixed"), "true"])
+def test_candidate_that_changes_tests_wins_only_alone(isolated: Project, other: str) -> None:
+    isolated.write("test_it.py", "assert True\n")
+    isolated.git("add", "-A")
+    isolated.git("commit", "-qm", "test")
+    body = f"""
+        if mkdir {isolated.root}/.git/first; then echo > test_it.py; {append("fixed")}
+        else sleep 1; {other}
+        fi
+    """
+    result = isolated.run("--ralph-candidates=2", executor=isolated.shell(body))
+
+    assert result.ret == 0
+    is_alone = other == "true"
+    assert ((isolated.root / "test_it.py").read_text() == "\n") is is_alone
+    assert ("changed tests: test_it.py" in result.stdout.str()) is is_alone
+
+
 def test_candidates_use_up_the_budget(isolated: Project) -> None:
     log = isolated.root / ".git/log.txt"
     body = f"echo x >> {log}; false"
