@@ -55,6 +55,10 @@ READING = (
     Case("`false` if a simulator is available", MANUAL),
     Case("`cat <name>.txt`", MANUAL),
     Case("`cat … | head`", MANUAL),
+    # In doubt less is asked: words that restrict, commands that are only mentioned.
+    Case("`cat notes.txt` prints nothing in quiet mode", PASSED),
+    Case("`true` passes. This replaces the old `false --all`", PASSED),
+    Case("`false` exits 1 on warnings", MANUAL),
 )
 
 EXPECT_FIELD = (
@@ -102,6 +106,8 @@ SOUND = (
     Case("`! grep -q TODO notes.txt && ! grep -q TODO missing.txt`", "*"),
     Case("`test -f notes.txt && ! grep -q TODO missing.txt`", "*"),
     Case("`! grep -q TODO notes.txt`", PASSED),
+    Case("`test -z \"$(cat missing.txt)\"`", "*"),
+    Case("`test -z \"$(cat empty.txt)\"`", PASSED),
     Case("`grep -q TODO missing.py` returns non-zero", "task_incomplete"),
     Case("`grep x missing.txt` fails", "task_incomplete"),
     Case("`grep x notes.txt` fails", PASSED),
