@@ -63,8 +63,6 @@ NO_COMPLAINT = re.compile(
 )
 # One finding among those that a linter writes as JSON or YAML.
 JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
-# Points into the line of source above it.
-POINTER = re.compile(r"^\s*[\^~]+$")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 # A last line that says nothing: a bracket, or an address to read more.
@@ -99,10 +97,10 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
     if finding.verdict == "no tests":
         # The runner may say itself why it could not start.
         error = next(filter(RUNNER_ERROR.match, context.output.lines), error).strip()
-    else:
-        number = _number_of(context, finding)
-        if number is not None:
-            error = _with_line_below(context, error, number)
+        return replace(finding, error=error)
+    number = _number_of(context, finding)
+    if number is not None:
+        error = _with_line_below(context, error, number)
     return replace(finding, error=error)
 
 
@@ -165,8 +163,7 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
         if number in alarms or (number not in context.ignored and disapproves(line.strip())):
             return number, line.strip()
     for number, line in enumerate(lines):
-        is_pointed_at = POINTER.match("".join(lines[number + 1 : number + 2]))
-        if number not in context.echoed and not is_pointed_at and _is_complaint(line.strip()):
+        if _is_complaint(line.strip()):
             return number, line.strip()
     return None
 
@@ -223,8 +220,7 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     yield from filter(disapproves, spoken)
     alarms = context.output.numbers_of(ALARMS)
     for number in sorted(alarms, key=lambda number: number in context.ignored):
-        is_footer = FOOTER.match(printed[number])
-        yield (is_footer and _line_above(context, number)) or printed[number]
+        yield printed[number]
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
     yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))

@@ -135,14 +135,14 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     """Return what a diagnostic means; a linter's remark and a compiler's error look the same."""
     shape = diagnostic.shape
-    if len(context.stated_roles) > 1 and shape in context.stated_roles:
+    if shape in context.stated_roles:
         return shape
     role = context.role_at(diagnostic.line)
     if role == "lint":
         # What is only guessed to be a linter may be a type checker.
         is_types = shape == "types" and not context.is_known_at(diagnostic.line)
         return "types" if is_types else "lint"
-    if role == "build" and FAILED_ASSERTION.search(diagnostic.text):
+    if FAILED_ASSERTION.search(diagnostic.text):
         # The compiler was asked to run what it built.
         return "test"
     if role in {"types", "format", "build"}:
@@ -158,18 +158,14 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
     if role == "data":
         return "data"
     if role == "run":
-        # A program died at a place in its own source; at another file it points as a check does.
-        script = context.stage_at(diagnostic.line).plain_arguments[:1]
-        if diagnostic.file.removeprefix("./") in script:
-            return "crash"
+        # A program of the project points at a place as a check does.
         return "test" if COMPARISON.search(diagnostic.text) else "lint"
     # A tool points at one of the failures that its summary counts, or at a file it was given.
     symptoms = {finding.verdict for finding in context.findings}
     for verdict in ("test", "build"):
         if not role and verdict in symptoms:
             return verdict
-    is_own = context.names(diagnostic.file) or context.project.find(diagnostic.file)
-    if role or not is_own:
+    if role or not context.project.find(diagnostic.file):
         return ""
     return "build" if UNREADABLE.search(diagnostic.text) else "lint"
 
