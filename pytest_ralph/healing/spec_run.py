@@ -115,19 +115,15 @@ class SpecRun:
         environ = self.services.runner.environ
         self.begun[task.name] = BegunTask(task, environ, self.services.regressions.position)
         run = self._task_run(task)
-        if self.takeover_log is None:
-            self._first_attempt(run)
-            return run
-        if task.name in self.takeover_log.results:
-            run.result = self.takeover_log.results[task.name]
-            return run
-        if task.name in self.takeover_log.unfinished:
-            run.result = self._cut_off(run, self.takeover_log.unfinished[task.name])
-            return run
-        self.takeover_log.begun(task.name)
+        log = self.takeover_log
+        if log is not None:
+            run.result = self._result_of_dead_worker(run, log)
+            if run.result is not None:
+                return run
+            log.begun(task.name)
         self._first_attempt(run)
-        if run.result is not None:
-            self.takeover_log.ended(task.name, run.result)
+        if log is not None and run.result is not None:
+            log.ended(task.name, run.result)
         return run
 
     def _task_run(
@@ -321,7 +317,14 @@ class SpecRun:
             if not self._passed_before_crash(spec.get(name)):
                 failed[name] = FAILED_BEFORE
 
-    def _cut_off(self, run: TaskRun, worker: str) -> TaskResult:
+    def _result_of_dead_worker(self, run: TaskRun, log: TakeoverLog) -> TaskResult | None:
+        """The result of a task that another worker has begun; None if none has."""
+        name = run.task.name
+        if name in log.results:
+            return log.results[name]
+        if name not in log.unfinished:
+            return None
+        worker = log.unfinished[name]
         if self._passed_before_crash(run.task):
             return run.log.crashed_after_pass(worker, self.spec_files.fixes_of(run.task))
         return run.log.crashed(worker)

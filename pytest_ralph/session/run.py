@@ -47,21 +47,24 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.worker = _handover(config)
-        self.root: Path = config.rootpath
-        if self.worker:
-            self.root = self.worker.find_project(self.root)
-        else:
+        worker_id = ""
+        every_spec = False
+        if self.worker is None:
             refuse_wrong_root(config)
+            self.root: Path = config.rootpath
+            self.id = new_run_id()
+        else:
+            self.root = self.worker.find_project(config.rootpath)
+            self.id = self.worker.run_id
+            worker_id = self.worker.worker_id
+            every_spec = self.worker.every_spec
         self.directory = self.root / RALPH_DIRECTORY
         self.started = time.time()
         self.session: pytest.Session | None = None
         # What Ctrl-C cut off.
         self.interrupted: list[str] = []
-        self.id = self.worker.run_id if self.worker else new_run_id()
         self.run_directory = RunDirectory(
-            self.directory / RUNS_NAME / self.id,
-            self.worker.worker_id if self.worker else "",
-            every_spec=self.worker.every_spec if self.worker else False,
+            self.directory / RUNS_NAME / self.id, worker_id, every_spec=every_spec
         )
         self.messages = Messages(config, self.root, self._mask)
         self.specs = Specs(config, self.root, self.worker)
