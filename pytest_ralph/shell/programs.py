@@ -112,10 +112,7 @@ class Programs:
         self._roles = _read_roles(table["roles"], table["call_roles"])
         self._names = _read_names(table["names"])
         self._values = _read_names(table["values"])
-        self._lists = {
-            "stdout": _read_lists(table["stdout"]),
-            "hazards": _read_lists(table["hazards"]),
-        }
+        self._lists = {"stdout": table["stdout"], "hazards": table["hazards"]}
         self._fixes = table["fixes"]
         self._files = table["files"]
 
@@ -187,12 +184,12 @@ class Programs:
 
     def lists(self, section: Section, key: str, program: str, arguments: Sequence[str]) -> bool:
         """Whether a call is in a list of the section `stdout` or `hazards` of the table."""
-        entries = self._lists[section][key]
+        entries = _read_list(self._lists[section][key])
         return entries.contains(program, arguments, self.operands(program, arguments))
 
     def hazard_options(self, key: str) -> frozenset[str]:
         """Return a list of options of the table's `hazards` section."""
-        return self._lists["hazards"][key].names
+        return _read_list(self._lists["hazards"][key]).names
 
     def fix_mode(self, program: str, operands: Sequence[str]) -> FixMode | None:
         """Return how a call can fix what it complains about; longer calls come first."""
@@ -281,12 +278,9 @@ def _read_names(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
     return {key: frozenset(text.split()) for key, text in section.items()}
 
 
-def _read_lists(section: Mapping[str, str]) -> dict[str, _List]:
-    """Read lists of names and of calls; a list with commas in it holds calls."""
-    return {key: _read_list(text) for key, text in section.items()}
-
-
+@cache
 def _read_list(text: str) -> _List:
+    """Read a list of names and of calls, when it is first used; with commas in it, it has calls."""
     if "," not in text:
         return _List(frozenset(text.split()), {})
     names: set[str] = set()
