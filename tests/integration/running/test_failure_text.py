@@ -116,7 +116,7 @@ def test_control_sequences_of_a_command_do_not_reach_the_terminal(
 ) -> None:
     text = failure(pytester, make_spec, "`printf '\\033]0;owned\\007\\033[2Jcleared\\n'; false`")
     assert "\x1b" not in text
-    assert "  | cleared\n" in text
+    assert ": cleared\n" in text
 
 
 def test_secrets_of_the_environment_are_masked(
@@ -144,7 +144,7 @@ def test_a_log_that_could_not_be_written_is_not_named(
 ) -> None:
     (pytester.path / ".ralph").write_text("in the way")
     text = failure(pytester, make_spec, "`echo all is lost; false`")
-    assert "  | all is lost\n" in text
+    assert ": all is lost\n" in text
     assert "full output" not in text
 
 
