@@ -202,7 +202,7 @@ def _why_stopped(run: FinishedRun) -> Reason | None:
     if result.interrupted:
         return Reason(error=INTERRUPTED)
     if result.idle:
-        return Reason("timeout", f"executor made no progress for {run.job.idle_limit:g} s")
+        return Reason("timeout", f"executor made no progress for {run.job.idle_limit:.0f} s")
     if result.timed_out:
         return Reason("timeout", f"executor timed out after {run.job.timeout:g} s")
     if transcript.error:

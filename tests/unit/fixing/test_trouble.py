@@ -370,7 +370,7 @@ def test_an_idle_run_is_ended_early(
     monkeypatch.setattr("pytest_ralph.fixing.agents.base.SHORTEST_IDLE_LIMIT", 0.0)
     executor = make_executor("sleep 60")
 
-    outcome = executor.run(Job(task_id="1", prompt="x", timeout=6.0), runner)
+    outcome = executor.run(Job(task_id="1", prompt="x", timeout=7.0), runner)
 
     assert outcome.ended is not None
     assert outcome.ended.idle
