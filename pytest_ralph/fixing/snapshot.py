@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import (
     RALPH_DIRECTORY,
+    SPEC_FILES,
     STATE_NAME,
     is_temporary,
     open_directory,
@@ -122,6 +123,8 @@ class Snapshots:
         self._logs: set[str] | None = None
         # How often somebody else removed the copies.
         self.losses = 0
+        # The content of copies that are written again then: the files of specs.
+        self._kept_contents: dict[Path, bytes] = {}
 
     def take(self, own: str = "") -> Snapshot:
         """Return the state of all files now.
@@ -201,6 +204,7 @@ class Snapshots:
             self.losses += 1
             self._copied = 0
             self._last = {}
+            self._write_again()
         snapshot: Snapshot = {}
         links = []
         root = f"{self.root}/"
@@ -238,14 +242,25 @@ class Snapshots:
         try:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(read_regular(file))
+            content = read_regular(file)
+            copy.write_bytes(content)
         except OSError:
             # Unreadable or gone, or the copy cannot be written.
             with contextlib.suppress(OSError):
                 copy.unlink(missing_ok=True)
             return ""
         self._copied += state.size
+        if file.name in SPEC_FILES:
+            self._kept_contents[copy] = content
         return str(copy)
+
+    def _write_again(self) -> None:
+        """Write copies again that somebody else removed."""
+        # A disk that cannot be written is reported elsewhere.
+        with contextlib.suppress(OSError):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            for copy, content in self._kept_contents.items():
+                copy.write_bytes(content)
 
 
 def _without_files_behind(snapshot: Snapshot, links: Iterable[str]) -> Snapshot:

@@ -321,6 +321,16 @@ def test_commits_of_a_refused_fix_are_moved_back(repository: Project, command: s
         )
 
 
+def test_an_edited_plan_without_copies_is_put_back(repository: Project) -> None:
+    other = repository.write("specs/other/tasks.md", "- [ ] 1.1 Other\n  - **Verify**: `false`\n")
+    edit = "sed -i s/false/true/ specs/other/tasks.md; rm -rf .ralph"
+    result = repository.run(executor=repository.shell(f"{edit}; echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    assert "`false`" in other.read_text()
+    result.stdout.fnmatch_lines(["*changed Verify of 1.1 in specs/other/tasks.md: undone*"])
+
+
 def test_a_fix_that_removes_specs_is_refused(repository: Project) -> None:
     repository.write("specs/other/tasks.md", "- [ ] 1.1 Other\n  - **Verify**: `true`\n")
     executor = repository.shell("[ $call = 1 ] && rm -rf specs; echo fixed > parser.txt")
