@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
@@ -15,7 +16,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pytest_ralph.fixing.git.checkpoint import Git
@@ -84,21 +85,25 @@ class Checkpoints:
         git = self._services.git
         if git is None:
             return ""
-        with self._services.git_lock, self._spec_files.lock:
+        with self._exclusive():
             commit = self._commit(task)
             if self._settings.rollback:
                 self._remember_good(git, task)
         self._spec_files.committed(task, commit)
         return commit
 
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Wait until no executor is at work, and let none begin: each sees its own commits only."""
+        with self._services.turn, self._services.git_lock, self._spec_files.lock:
+            yield
+
     def _remember_good(self, git: Git, task: Task) -> None:
         """Remember where a rollback of later work goes back to: the task has just passed."""
         tree = self._services.tree
         git.mark_good(self._spec_files.spec.name)
         self._changes_at_pass[task.name] = len(self._all_changes_for(task))
-        # An executor at work may have staged files that are incomplete.
-        if not tree.active:
-            tree.good_index = git.index()
+        tree.good_index = git.index()
 
     def _commit(self, task: Task) -> str:
         from pytest_ralph.fixing.git.messages import (
@@ -171,7 +176,7 @@ class Checkpoints:
         if git is None or self._settings.commit != "auto":
             return ""
         message = f"wip({self._spec_files.spec.name}): progress on task {task.id}"
-        with self._services.git_lock, self._spec_files.lock:
+        with self._exclusive():
             try:
                 changes = self._changes_for(task)
                 paths = self._paths_of(changes)

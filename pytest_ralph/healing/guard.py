@@ -54,8 +54,6 @@ MOST_PATHS = 8
 class Before(NamedTuple):
     """The project before an executor run.
 
-    commits: How many commits this process had made. If it grows during a run, a sibling's work was
-        committed.
     staged: The index, which is read only if a fix may be refused.
     losses: How often our directory had been removed.
     moment: When the snapshot was taken, in nanoseconds.
@@ -64,7 +62,6 @@ class Before(NamedTuple):
     start: RunStart
     snapshot: Snapshot
     position: GitPosition | None
-    commits: int
     staged: IndexFile | None
     plan: PlanBefore
     losses: int
@@ -116,7 +113,7 @@ class Guard:
     def begin(self) -> Before:
         """Look at the project before an executor run."""
         start = self._tree.begin_run()
-        position, commits = self._position()
+        position = self._position()
         staged = None
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
@@ -127,7 +124,7 @@ class Guard:
         moment = time.time_ns()
         snapshot = self._take_snapshot()
         losses = self._tree.snapshots.losses
-        return Before(start, snapshot, position, commits, staged, plan, losses, moment)
+        return Before(start, snapshot, position, staged, plan, losses, moment)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -292,31 +289,27 @@ class Guard:
 
     # git
 
-    def _position(self) -> tuple[GitPosition | None, int]:
-        """Return the position of git, and how many commits this process had made by then."""
+    def _position(self) -> GitPosition | None:
+        """Return the position of git; None if there is no repository that can be used."""
         git = self.services.git
         if git is None:
-            return None, 0
-        asked = time.monotonic()
-        # Commits are made under the same lock, so that the number belongs to the position.
-        with self.services.git_lock:
-            try:
-                return git.shared_position(asked)
-            except GitError:
-                return None, git.commits
+            return None
+        try:
+            return git.shared_position(time.monotonic())
+        except GitError:
+            return None
 
     def _moved(self, before: Before, *, is_alone: bool) -> list[str]:
-        """Return what an executor did to branches, commits and the stash."""
-        now, commits = self._position()
+        """Return what an executor did to branches, commits and the stash.
+
+        Commits of ours are made while none is at work.
+        """
         if before.position is None:
             return []
+        now = self._position()
         if now is None:
             return ["made git unusable"]
-        head_is_ours = commits != before.commits
-        if self.services.settings.commit == "auto":
-            # Otherwise only executors commit.
-            head_is_ours = head_is_ours or not is_alone or self.services.has_other_workers
-        lines = movements(before.position, now, head_is_ours=head_is_ours)
+        lines = movements(before.position, now)
         if is_alone:
             return lines
         with self._tree.lock:
@@ -324,14 +317,6 @@ class Guard:
             new = [line for line in lines if line not in self._tree.movements]
             self._tree.movements.update(new)
         return new
-
-    def _may_others_commit(self) -> bool:
-        """Whether a worker or its executor may commit while an executor of ours is at work."""
-        settings = self.services.settings
-        if settings.guard == "refuse" and settings.commit != "auto":
-            # Executors take turns, and nobody else commits.
-            return False
-        return self.services.has_other_workers
 
     # Refusing
 
@@ -354,11 +339,9 @@ class Guard:
     def _move_back(self, before: Before, task: Task) -> list[str]:
         """Undo what the executor committed, switched to or staged; return a line about commits."""
         git = self.services.git
-        if git is None or before.position is None or self._may_others_commit():
+        if git is None or before.position is None:
             return []
         with self.services.git_lock:
-            if git.commits != before.commits:
-                return []
             try:
                 kept_as = git.next_ref(self.spec_files.name, task.id, "refused-")
                 is_moved = git.move_back(before.position, before.staged, kept_as)

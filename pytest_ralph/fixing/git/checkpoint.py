@@ -63,11 +63,9 @@ class Git:
         self._fingerprints = Fingerprints(self.root)
         self._fingerprint = ""
         self._fingerprint_begun = 0.0
-        self._position = GitPosition("", "", {}), 0
+        self._position = GitPosition("", "", {})
         self._position_begun = 0.0
-        # How many commits `commit` has made, or begun to make.
-        self.commits = 0
-        # Whether the first of them was the first of the branch.
+        # Whether a commit of ours was the first of the branch.
         self._began_branch = False
 
     def unavailable(self) -> str | None:
@@ -91,17 +89,17 @@ class Git:
         """Return where HEAD, the branches and the stash are."""
         return read_position(self._git)
 
-    def shared_position(self, asked: float) -> tuple[GitPosition, int]:
-        """Return the position, and how many commits had been made by then.
+    def shared_position(self, asked: float) -> GitPosition:
+        """Return the position.
 
         One that was read after `asked`, a time of the monotonic clock, is not read again: siblings
         whose executors end at once share it.
         """
-        if self._position_begun <= asked:
-            begun = time.monotonic()
-            self._position = self.position(), self.commits
-            self._position_begun = begun
-        return self._position
+        with self._lock:
+            if self._position_begun <= asked:
+                self._position_begun = time.monotonic()
+                self._position = self.position()
+            return self._position
 
     def index_file(self) -> IndexFile | None:
         """Return the index as git stores it; None if there is none."""
@@ -253,9 +251,8 @@ class Git:
             if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
-            if self.commits == 0:
-                self._began_branch = self.head() is None
-            self.commits += 1
+            if self.head() is None:
+                self._began_branch = True
             commit_paths(self._top, message, in_repository, head, versions)
             return self.head()
 

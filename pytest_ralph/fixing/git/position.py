@@ -51,11 +51,8 @@ def read_position(git: GitCommand) -> GitPosition:
     return GitPosition(head.removeprefix(BRANCHES), commit, refs)
 
 
-def movements(before: GitPosition, now: GitPosition, *, head_is_ours: bool) -> list[str]:
-    """Return one line about each thing that differs between two positions.
-
-    With `head_is_ours`, new commits on the current branch do not count.
-    """
+def movements(before: GitPosition, now: GitPosition) -> list[str]:
+    """Return one line about each thing that differs between two positions."""
     lines = []
     if now.branch != before.branch:
         lines.append(f"switched from {before.name} to {now.name}")
@@ -64,8 +61,6 @@ def movements(before: GitPosition, now: GitPosition, *, head_is_ours: bool) -> l
 
     created = []
     for name, old, new in _changed_refs(before, now):
-        if head_is_ours and name in (before.branch, now.branch):
-            continue
         if name == STASH:
             lines.append("changed the stash")
         elif old or name == before.branch:

@@ -49,7 +49,7 @@ class Branches:
         if now == self._before:
             return []
         foreign = self._without_own_changes(now)
-        lines = movements(self._before, foreign, head_is_ours=False)
+        lines = movements(self._before, foreign)
         current = BRANCHES + now.branch
         is_moved = foreign.refs.get(current) != self._before.refs.get(current)
         if not is_moved or now.branch != self._before.branch:

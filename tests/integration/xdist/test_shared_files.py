@@ -106,6 +106,32 @@ def test_one_spec_with_commits_makes_all_take_turns(pytester: pytest.Pytester, r
 
 
 @pytest.mark.slow
+def test_commits_of_a_refused_fix_are_moved_back(pytester: pytest.Pytester, root: Path) -> None:
+    """Whatever other workers commit meanwhile."""
+    for word in ("apple", "pear"):
+        text = SPEC.format(word=word).replace("shared.txt", f"{word}.txt")
+        (root / f"specs/{word}/tasks.md").write_text(text)
+    (root / "conftest.py").write_text("")
+    executor = root / "executor.sh"
+    executor.write_text("""\
+        word=$(basename $RALPH_SPEC_PATH)
+        [ $RALPH_TASK_ID = 1.1.1 ] && echo "# $word" > conftest.py && git commit -qam agent
+        [ $RALPH_TASK_ID = 1.1.2 ] && echo $word > $word.txt
+    """)
+    subprocess.run(["git", "add", "-A"], cwd=root, check=True)
+    subprocess.run(["git", "commit", "-qm", "more"], cwd=root, check=True)
+    result = heal(pytester, f"sh {executor}", "--ralph-commit=auto", "--ralph-guard=refuse")
+
+    assert result.ret == 0
+    log = ["git", "log", "--format=%s"]
+    subjects = subprocess.run(log, cwd=root, check=True, capture_output=True).stdout.decode()
+    assert sorted(subjects.split("\n"))[1:] == sorted(
+        ["begin", "more", "feat(apple): Add apple", "feat(pear): Add pear"]
+    )
+    assert (root / "conftest.py").read_text() == ""
+
+
+@pytest.mark.slow
 def test_isolated_workers_change_a_file_at_once(pytester: pytest.Pytester, root: Path) -> None:
     (root / "shared.txt").write_text("begin\n\n\n\nend\n")
     executor = root / "executor.sh"

@@ -1,4 +1,4 @@
-"""The guard, when siblings' fix tasks and commits arrive while an executor is at work."""
+"""The guard, when siblings' fix tasks arrive while an executor is at work."""
 
 from __future__ import annotations
 
@@ -84,19 +84,6 @@ def test_an_edit_of_the_executor_is_undone(guard: Guard) -> None:
 
     assert report.findings[0].startswith("1.1 edited tasks.md: undone")
     assert path.read_text() == TASKS
-
-
-def test_a_commit_of_a_sibling_is_no_finding(guard: Guard) -> None:
-    root = guard.services.root
-    git = guard.services.git
-    assert git is not None
-
-    before = guard.begin()
-    (root / "new.txt").write_text("new\n")
-    git.commit("feat: new", [root / "new.txt"])
-    report = guard.end(before, guard.task)
-
-    assert report.findings == ()
 
 
 def test_a_commit_of_the_executor_is_reported(guard: Guard) -> None:
