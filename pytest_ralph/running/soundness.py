@@ -29,6 +29,7 @@ Reason = Literal[
     "killed",
     "exception",
     "search error",
+    "error",
     "no test",
 ]
 
@@ -145,7 +146,7 @@ def find_defect(
 
     detectors = [_missing_program, _from_statuses, _broken_script]
     if check.reads_output:
-        detectors += [_unread_input, _exception]
+        detectors += [_unread_input, _exception, _error_in_place_of_output]
     else:
         detectors += [_failed_hidden_search, _search_that_has_to_fail]
 
@@ -419,6 +420,23 @@ def _exception(run: CheckRun) -> Defect | None:
         if message:
             return Defect("exception", message)
     return None
+
+
+def _error_in_place_of_output(run: CheckRun) -> Defect | None:
+    """An error status of 2 or more with nothing but a message on stderr: `make -f missing.mk`.
+
+    Status 1 often means that there was nothing to print.
+    """
+    status = run.ended.exit_code or 0
+    if status < 2 or run.may_fail or run.is_about_stderr:
+        return None
+    if run.command.last.program == "ls":
+        # How many people check that no such file is there.
+        return None
+    if run.ended.stderr is None or run.ended.stdout.text().strip():
+        return None
+    message = run.errors.strip()
+    return Defect("error", message.splitlines()[-1].strip()) if message else None
 
 
 def _exception_at_end(text: str, *, is_status_hidden: bool) -> str:

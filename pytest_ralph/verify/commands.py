@@ -93,9 +93,11 @@ def likeness(text: str) -> Likeness:
         return Likeness.NONE
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
-    if _can_be_program(program, rest):
-        return _program_likeness(program, rest)
     sets_variable = "=" in prefix
+    if _can_be_program(program, rest):
+        found = _program_likeness(program, rest)
+        # `FOO=1 tool` is no name of anything, whatever the tool is.
+        return max(found, Likeness.MAYBE) if sets_variable else found
     return Likeness.SURE if sets_variable and _OPERATOR.search(text) else Likeness.NONE
 
 

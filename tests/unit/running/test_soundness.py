@@ -103,6 +103,9 @@ NEVER_RAN = [
     ("! grep x no-such-file", EXITS_0),
     ("sh -c 'kill -SEGV $$' | cat", EXITS_0),
     ("nosuchtool | grep x", Expect("exit", "==", 1)),
+    ("make -f no-such.mk -n", NOTHING),
+    ("perl -e 'die 1'", NO_ERROR_WORD),
+    ("sh -c 'echo no database >&2; exit 3'", NOTHING),
 ]
 
 REALLY_RAN = [
@@ -184,6 +187,10 @@ REALLY_RAN = [
     ('test -z "$(cat no-such-file || true)"', None),
     ('test "$(grep -c x f || true)" = 0', None),
     ("find . -name f | xargs grep x", FAILS),
+    ("sh -c 'echo x: not installed >&2; exit 1'", NOTHING),
+    ("sh -c 'exit 3'", NOTHING),
+    ("sh -c 'echo no database >&2; echo 0; exit 3'", ZERO),
+    ("make -f no-such.mk -n", Expect("stderr", "contains", "no-such.mk")),
 ]
 
 
