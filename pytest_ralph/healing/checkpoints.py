@@ -140,7 +140,14 @@ class Checkpoints:
         if large:
             self._services.announce(f"{task.id}: too large to be committed: {', '.join(large)}")
         self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
-        return commit[:12] if commit else ""
+        if commit is None:
+            return ""
+        staged = git.staged(work)
+        if staged:
+            files = ", ".join(staged)
+            line = f"{task.id}: you had staged {files} before it was changed: `git add` it again"
+            self._services.announce(f"{line}, or your next commit takes the change back")
+        return commit[:12]
 
     def _changes_for(self, task: Task) -> list[Change]:
         """What executors and repairs changed for the task since its last commit."""

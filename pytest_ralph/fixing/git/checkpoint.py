@@ -133,6 +133,13 @@ class Git:
         listed = self._git("diff-files", "--name-only", "--relative", "-z", "--", ".")
         return tuple(path for path in listed.split("\0") if path)
 
+    def staged(self, paths: Collection[Path]) -> tuple[str, ...]:
+        """Return which files in `paths` are staged in another version than HEAD's."""
+        wanted = PathSet.of(self.root, paths)
+        options = ("--cached", "--name-only", "--no-renames", "--relative", "-z")
+        listed = self._git("diff-index", *options, "HEAD", "--", ".")
+        return tuple(path for path in listed.split("\0") if path and path in wanted)
+
     # Comparing working trees
 
     def tree_fingerprint(self, since: float = math.inf) -> str:

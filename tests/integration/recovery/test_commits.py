@@ -74,6 +74,19 @@ def test_a_hook_that_formats_leaves_nothing_staged(repository: Project) -> None:
     assert repository.git("status", "--short", "--", "new.txt") == ""
 
 
+def test_a_staged_version_that_would_take_back_a_fix(repository: Project) -> None:
+    repository.write("new.txt", "broken\n\n\n\n\n\ntheirs\n")
+    repository.git("commit", "-qam", "longer")
+    repository.write("new.txt", "broken\n\n\n\n\n\nmine\n")
+    repository.git("add", "new.txt")
+    executor = repository.shell("sed -i s/broken/fixed/ new.txt")
+    result = repository.run("--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    assert repository.git("show", ":new.txt").split() == ["broken", "mine"]
+    result.stdout.fnmatch_lines(["*1.2: you had staged new.txt before it was changed: *git add*"])
+
+
 def test_an_executor_that_removes_all_copies(repository: Project) -> None:
     clean = "git clean -ffdxq; echo fixed > new.txt"
     result = repository.run("--ralph-commit=auto", executor=repository.shell(clean))
