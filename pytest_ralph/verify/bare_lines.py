@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
@@ -12,9 +12,6 @@ from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.vocabulary import words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # A backslash continues a line.
 _LINE_END = regex(r"(?<!\\)\n")
@@ -25,7 +22,7 @@ _LABEL = regex(
     re.IGNORECASE,
 )
 # Where the command ends and words about it begin.
-_VERDICT = regex(
+_REMARK = regex(
     r"\s(?:\(|[→—–-]\s"
     r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
     r"|->|=>|>=\s|(?:should|must|will)\s"
@@ -40,62 +37,79 @@ _CONDITION = regex(
     r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
 )
 # `lint && test pass`: what is to be done, without the commands that do it.
-_JOINT = regex(r"\s*(?:&&|\|\||;)\s*")
-_PROSE = words("prose", "prose line")
+_SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
+_PROSE_WORDS = words("prose", "prose line")
 
 
-def read_bare_lines(text: str) -> Sequence[tuple[Check | None, Sequence[str]]]:
-    """Return the commands of a field without backticks, each with the words that were not read.
+class BareLine(NamedTuple):
+    """What one line asks for: its check, and the words that were not read.
 
-    None stands for a command that a person has to complete, or to run under a condition. The field
-    is prose, and has none, unless every line of it is a command.
+    Without a check, a person has to complete the command, or to run it under a condition.
     """
-    found: list[tuple[Check | None, Sequence[str]]] = []
-    for line in _LINE_END.split(dedent(text)):
-        if not line.strip():
+
+    check: Check | None = None
+    unread: tuple[str, ...] = ()
+
+
+def read_bare_lines(text: str) -> list[BareLine]:
+    """Return the commands of a field without backticks.
+
+    The field is prose, and has none, unless every line of it is a command.
+    """
+    lines = []
+    for written in _LINE_END.split(dedent(text)):
+        if not written.strip():
             continue
-        read = _read_line(line)
-        if read is None:
+        line = _read_line(written)
+        if line is None:
             return []
-        found.append(read)
-    return found
+        lines.append(line)
+    return lines
 
 
-def _read_line(line: str) -> tuple[Check | None, Sequence[str]] | None:
-    bare = _BULLET.sub("", line).strip().strip("*_")
+def _read_line(written: str) -> BareLine | None:
+    """Read one line; None if it is prose."""
+    bare = _BULLET.sub("", written).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
-    command, said = _split(bare)
-    if is_only_words(command) or _names_steps(command):
+    command, remark = _split(bare)
+    if _is_prose(command):
         return None
-    if not _PROSE.isdisjoint(_without_quoted(command).lower().split()):
-        return None
-    like = likeness(command)
-    if like is not Likeness.NONE and has_placeholder(command):
-        return None, [bare]
-    if like is Likeness.SURE and _CONDITION.search(_without_quoted(bare)):
-        return None, [bare]
-    if like is Likeness.SURE:
-        demands = read_expectations(command, said)
+
+    found = likeness(command)
+    if found is not Likeness.NONE and has_placeholder(command):
+        return BareLine(unread=(bare,))
+    if found is Likeness.SURE:
+        if _CONDITION.search(_without_quoted(bare)):
+            return BareLine(unread=(bare,))
+        demands = read_expectations(command, remark)
         check = Check(command, tuple(demands.expect), files=tuple(demands.files))
-        return check, demands.unread
-    if like is Likeness.MAYBE and not said and " " not in command:
-        return Check(command), ()
+        return BareLine(check, tuple(demands.unread))
+
+    is_lone_name = not remark and " " not in command
+    if found is Likeness.MAYBE and is_lone_name:
+        return BareLine(Check(command))
     return None
 
 
-def _names_steps(command: str) -> bool:
+def _is_prose(command: str) -> bool:
+    if is_only_words(command) or _joins_unknown_words(command):
+        return True
+    return not _PROSE_WORDS.isdisjoint(_without_quoted(command).lower().split())
+
+
+def _joins_unknown_words(command: str) -> bool:
     """Whether words that are no known programs are joined: `lint && typecheck`."""
-    steps = _JOINT.split(command)
+    steps = _SEPARATOR.split(command)
     return len(steps) > 1 and any(likeness(step) is Likeness.WORD for step in steps)
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Return the command of a line and the words behind it."""
-    verdict = _VERDICT.search(_without_quoted(line))
-    if verdict is None:
+    """Return the command of a line and the remark behind it."""
+    remark = _REMARK.search(_without_quoted(line))
+    if remark is None:
         return line.strip(), ""
-    command = line[: verdict.start()].strip()
-    return _LAST_MARK.sub("", command), line[verdict.start() :]
+    command = line[: remark.start()].strip()
+    return _LAST_MARK.sub("", command), line[remark.start() :]
 
 
 def _without_quoted(line: str) -> str:

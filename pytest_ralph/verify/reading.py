@@ -116,10 +116,10 @@ def read(text: str) -> Reading:
     has_code = any(isinstance(one, Script) or one.has_code for one in passages)
     if not reading.checks and not has_code:
         reading.unread.clear()
-        for check, unread in read_bare_lines(text):
-            reading.unread += unread
-            if check is not None:
-                reading.add(check)
+        for line in read_bare_lines(text):
+            reading.unread += line.unread
+            if line.check is not None:
+                reading.add(line.check)
     return reading
 
 
