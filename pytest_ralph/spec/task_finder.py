@@ -149,7 +149,7 @@ def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
 
 def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
     """Whether all fields under a heading belong to checkboxes that are tasks."""
-    if not heading.level or heading.title.certain:
+    if heading.title.certain:
         return False
 
     first = bisect_right(candidates, heading.line, key=by_line)
@@ -179,8 +179,6 @@ def _beside_tasks(
             sure_headings.add(block.line)
         else:
             others.append(block)
-    if all(block.line in tasks for block in others):
-        return set()
 
     alike: dict[tuple[str, int, int], list[TaskBlock]] = {}
     for block in others:
