@@ -9,11 +9,13 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from pytest_ralph.running.expectations import (
-    COMPARE,
     COMPARED,
+    compare,
+    count_of_lines,
     counts,
     holds,
     is_equal,
@@ -31,16 +33,24 @@ BLOCK = 1024 * 1024
 KEPT = COMPARED // 2
 
 
-class Reader(Protocol):
-    """Takes the output in blocks that end with a line, and says whether an expectation is met.
+class Reader(ABC):
+    """Takes the output in blocks that end with a line, and says whether an expectation is met."""
 
-    A line that is longer than a block comes in several; `continues` says that a block ends inside
-    a line, and then the next one begins with the end of this one.
-    """
+    @abstractmethod
+    def read(self, block: str, *, continues: bool) -> None:
+        """Take the next block.
 
-    def read(self, block: str, *, continues: bool) -> None: ...
+        A line that is longer than a block comes in several; `continues` says that a block ends
+        inside a line, and then the next one begins with the end of this one.
+        """
 
-    def is_met(self) -> bool: ...
+    @abstractmethod
+    def is_met(self) -> bool:
+        """Return whether what was read meets the expectation."""
+
+    def found(self) -> str:
+        """Return what was found, in words; empty if the output itself says it."""
+        return ""
 
 
 class RawOutput:
@@ -101,11 +111,10 @@ class RawOutput:
             text = text.rstrip().rpartition("\n")[2]
         return holds(expect, text)
 
-    def line_count(self, expect: Expect) -> int:
-        """Return the number of lines that are not blank, for an expectation about it."""
-        reader = self._readers[expect]
-        assert isinstance(reader, LineCount)
-        return reader.count
+    def found(self, expect: Expect) -> str:
+        """Return what was found, in words; empty if the output itself says it."""
+        reader = self._readers.get(expect)
+        return "" if reader is None else reader.found()
 
 
 def make_reader(expect: Expect) -> Reader | None:
@@ -130,7 +139,7 @@ def contained_pattern(value: object) -> str:
     return text_pattern(str(value))
 
 
-class Found:
+class Found(Reader):
     """Whether a pattern is found in a line of the output."""
 
     def __init__(self, pattern: str, *, wanted: bool) -> None:
@@ -150,22 +159,24 @@ class Found:
         return self._found == self._wanted
 
 
-class LineCount:
+class LineCount(Reader):
     """Whether the number of lines that are not blank is as expected."""
 
     def __init__(self, op: str, value: object) -> None:
-        self.count = 0
-        self._op = op
+        self._op = op.removeprefix("lines")
         self._value = value
+        self._count = 0
 
     def read(self, block: str, *, continues: bool) -> None:
         # The next block repeats the end of the line, which is counted there.
         if not continues:
-            self.count += len(_filled(block))
+            self._count += len(_filled(block))
 
     def is_met(self) -> bool:
-        compare = COMPARE[self._op.removeprefix("lines")]
-        return compare(self.count, float(str(self._value)))
+        return compare(self._op, self._count, self._value)
+
+    def found(self) -> str:
+        return count_of_lines(self._count)
 
 
 def _filled(block: str) -> list[str]:
@@ -173,7 +184,7 @@ def _filled(block: str) -> list[str]:
     return [line for line in block.split("\n") if line.strip()]
 
 
-class EachLine:
+class EachLine(Reader):
     """Whether every line, or what follows its last colon, is the value."""
 
     def __init__(self, value: object) -> None:
@@ -198,11 +209,11 @@ class EachLine:
         return self._seen and self._met
 
 
-class Sum:
+class Sum(Reader):
     """Whether the counts at the ends of the lines add up as expected."""
 
     def __init__(self, op: str, value: object) -> None:
-        self._op = op
+        self._op = op.removeprefix("sum")
         self._value = value
         self._counts: list[float] = []
 
@@ -212,7 +223,7 @@ class Sum:
             self._counts += counts(block.split("\n"))
 
     def is_met(self) -> bool:
-        if not self._counts:
-            return False
-        compare = COMPARE[self._op.removeprefix("sum")]
-        return compare(sum(self._counts), float(str(self._value)))
+        return bool(self._counts) and compare(self._op, sum(self._counts), self._value)
+
+    def found(self) -> str:
+        return f"{sum(self._counts):g}" if self._counts else ""
