@@ -43,7 +43,7 @@ def read_printed_report(printed: str) -> Sequence[FailedTest]:
 
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
     """Return failing tests in a general shape, which counts only where tests are known to run."""
-    return _unique(shapes.read_shapes(output))
+    return shapes.read_shapes(output)
 
 
 def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
