@@ -164,10 +164,8 @@ Rule = tuple["Callable[[Failure, TaskHistory], bool]", "Callable[[Failure, TaskH
 
 def decide(failure: Failure, past: TaskHistory) -> Decision:
     """The first rule of the table that applies."""
-    for applies, answer in RULES:
-        if applies(failure, past):
-            return answer(failure, past)
-    raise AssertionError("the last rule always applies")
+    answers = (answer for applies, answer in RULES if applies(failure, past))
+    return next(answers)(failure, past)
 
 
 def pause_before_probe(failed: FailedAttempt, decision: Decision) -> float | None:
