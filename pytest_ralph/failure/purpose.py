@@ -14,8 +14,9 @@ ROLE_OF_WORD = {
     "lint": re.compile(r"(?<![a-z])(?:lint|audit)"),
     "format": re.compile(r"(?<![a-z])(?:format|fmt)"),
     "test": re.compile(r"(?<![a-z])(?:unit)?(?:test|spec(?:s|_|-|$)|smoke|e2e)"),
-    "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
+    # Before `build`: `check_bundle.py` looks at what was built.
     "check": re.compile(r"(?<![a-z])(?:check|verify|validate|bench|preflight)|(?:_|-)check\b"),
+    "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
 }
 SCRIPT = re.compile(r"[\w./-]+\.\w+")
 

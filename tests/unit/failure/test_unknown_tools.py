@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ("python bench.py", "render  48.9 ms  too slow\n", "test_failure"),
         ("bash ci/smoke.sh", "GET /users is 500\n", "test_failure"),
         ("node scripts/bundle.mjs", "src/a.js wants ./b.js\n", "build_error"),
+        ("python tools/check_bundle.py dist", "1 bundle is over its budget\n", "test_failure"),
         ("python report.py", "no orders this month\n", "unknown"),
     ],
 )
