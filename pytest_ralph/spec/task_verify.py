@@ -144,7 +144,9 @@ def _command_in_title(block: TaskBlock, text: str, rest: str | None) -> Verify:
 
 
 _TITLE_CHECK = regex(
-    r"(?:\[[^\]]*\][ \t]*)*(?:verify|verification|run)[ \t]*:[ \t]*(?P<check>\S.*)", re.IGNORECASE
+    r"(?:\[[^\]]*\][ \t]*)*(?:(?:verify|verification|run)[ \t]*:[ \t]*|verify[ \t]+(?=`))"
+    r"(?P<check>\S.*)",
+    re.IGNORECASE,
 )
 
 
@@ -154,7 +156,7 @@ def check_in_title(title: TaskLine) -> str:
     return match["check"] if match else ""
 
 
-_EXPECTED = ("expected", "expected output", "expected result")
+_EXPECTED = ("expected", "expected output", "expected result", "pass")
 _GREEN = regex(r"\bgreen\b", re.IGNORECASE)
 _RED = regex(r"\bred\b", re.IGNORECASE)
 _INLINE_VERIFY = regex(
