@@ -44,6 +44,7 @@ _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")
