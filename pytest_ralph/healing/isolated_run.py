@@ -93,7 +93,7 @@ class IsolatedRuns:
         kept = candidates[0].worktree
         try:
             tried = self._try_all(candidates, task, job, on_output)
-            best = _best_of(tried)
+            best = _best_of(tried, candidates)
             kept = best.candidate.worktree
         finally:
             self._worktree = kept
@@ -334,18 +334,22 @@ def _stop(candidates: Sequence[Candidate]) -> None:
         candidate.runner.stop()
 
 
-def _best_of(tried: Sequence[_Tried]) -> _Tried:
-    """The first that wins, else the first that passed, else the first that ended by itself."""
+def _best_of(tried: Sequence[_Tried], candidates: Sequence[Candidate]) -> _Tried:
+    """The first that wins, else the first that passed, else one that ended by itself.
+
+    Of several that ended by themselves, it is that of the executor that was named first.
+    """
     for one in tried:
         if one.wins:
             return one
     for one in tried:
         if one.passed:
             return one
-    for one in tried:
+    in_order = sorted(tried, key=lambda one: candidates.index(one.candidate))
+    for one in in_order:
         if one.outcome.trouble is None and not one.report.refusal:
             return one
-    return tried[0]
+    return in_order[0]
 
 
 def _in_trouble(tried: Sequence[_Tried], best: _Tried) -> tuple[tuple[Executor, Trouble], ...]:
