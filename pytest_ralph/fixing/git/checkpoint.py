@@ -260,7 +260,7 @@ class Git:
                 return None
             if self.head() is None:
                 self._began_branch = True
-            commit_paths(self._top, message, in_repository, head, versions)
+            commit_paths(self._top, location.git_dir, message, in_repository, head, versions)
             return self.head()
 
     def _version_of(self, path: str, text: bytes, replaced: IndexEntry | None) -> IndexEntry:

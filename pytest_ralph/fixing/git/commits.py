@@ -8,17 +8,17 @@ or renamed with git are found.
 from __future__ import annotations
 
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
 from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index, stage_files
+from pytest_ralph.fixing.git.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
     from pytest_ralph.fixing.git.index import Index
@@ -32,6 +32,7 @@ UNKNOWN_COMMITTER = re.compile(
 
 def commit_paths(
     git: GitCommand,
+    git_dir: Path,
     message: str,
     paths: Sequence[str],
     head: Index,
@@ -42,8 +43,9 @@ def commit_paths(
     Those in `versions` are committed as given there; `head` are the versions that HEAD has of them.
     In the user's index, paths that were not staged become those of the commit.
     """
-    with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
-        env = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+    # Hooks may take long, and a run that is killed meanwhile leaves the directory to be swept.
+    with scratch_directory(git_dir) as scratch:
+        env = {"GIT_INDEX_FILE": str(scratch / "index")}
         if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
             git("read-tree", "HEAD", env=env)
         as_they_are = [path for path in paths if path not in versions]

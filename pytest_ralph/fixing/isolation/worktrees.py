@@ -29,6 +29,7 @@ from pytest_ralph.fixing.git.command import (
     null_separated,
 )
 from pytest_ralph.fixing.git.index import flagged_paths, read_index
+from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.isolation.branches import Branches
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
@@ -290,9 +291,9 @@ class Worktrees:
         with self._threads:
             if version in self._staged_trees:
                 return self._staged_trees[version]
-        with tempfile.TemporaryDirectory(prefix="ralph-index-") as directory:
+        with scratch_directory(self._location.git_dir) as scratch:
             # git would write into the index itself.
-            copy = Path(directory, "index")
+            copy = scratch / "index"
             self._copy_index(copy)
             tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
         if "unmerged" in tree.stderr:
