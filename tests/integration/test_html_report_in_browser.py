@@ -303,7 +303,7 @@ def test_text_of_others_is_shown_as_text(page: Browser) -> None:
 def test_it_opens_on_what_needs_a_hand_with_evidence_and_advice(page: Browser) -> None:
     text = page.js("detail.innerText")
     for part in (
-        "timeout",
+        "times out",
         "Split the task",
         "specs/beta/tasks.md:1",
         "pytest --ralph specs/beta/tasks.md::1.1",
