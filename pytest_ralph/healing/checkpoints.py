@@ -136,18 +136,22 @@ class Checkpoints:
         in_head = git.read_head(spec_path)
         texts = {} if in_head is None else {spec_path: self._spec_files.own_version(in_head)}
         commit = git.commit(message, paths, changes=changes, task_files=task.files, texts=texts)
+        self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
+        self._announce_what_is_left(git, task, work, is_committed=commit is not None)
+        return commit[:12] if commit else ""
+
+    def _announce_what_is_left(
+        self, git: Git, task: Task, work: set[Path], *, is_committed: bool
+    ) -> None:
+        """Name the files that are not part of the commit, or that the next one would take back."""
         large = sorted(os.path.relpath(path, git.root) for path in work if is_too_large(path))
         if large:
             self._services.announce(f"{task.id}: too large to be committed: {', '.join(large)}")
-        self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
-        if commit is None:
-            return ""
-        staged = git.staged(work)
+        staged = git.staged(work) if is_committed else ()
         if staged:
             files = ", ".join(staged)
             line = f"{task.id}: you had staged {files} before it was changed: `git add` it again"
             self._services.announce(f"{line}, or your next commit takes the change back")
-        return commit[:12]
 
     def _changes_for(self, task: Task) -> list[Change]:
         """What executors and repairs changed for the task since its last commit."""

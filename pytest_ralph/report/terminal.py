@@ -156,11 +156,7 @@ class Summary:
         for line in executions(task):
             self._detail(line, "  ")
         is_brief = task.bad and self.verbosity < 1
-        for branch in branches(task.fixes, joined=is_brief):
-            if is_brief and branch.outcome != "open":
-                self._fix_without_title(task, branch)
-            else:
-                self._fix(task, branch)
+        self._fixes(task, is_brief=is_brief)
         if not task.bad:
             for line in self._own_notes(task):
                 self._detail(line, "  ")
@@ -173,6 +169,14 @@ class Summary:
         if self.verbosity >= 2:
             for number, attempt in enumerate(task.attempts, 1):
                 self._attempt(number, attempt, with_output=not task.bad)
+
+    def _fixes(self, task: TaskResult, *, is_brief: bool) -> None:
+        """Write the fixes of a task as a tree, in brief without the titles of those that ended."""
+        for branch in branches(task.fixes, joined=is_brief):
+            if is_brief and branch.outcome != "open":
+                self._fix_without_title(task, branch)
+            else:
+                self._fix(task, branch)
 
     def _warnings(self, task: TaskResult, prefix: str) -> None:
         """Write what an executor should not have done, such as changing tests."""
