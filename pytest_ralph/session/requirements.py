@@ -1,4 +1,4 @@
-"""What has to be true before anything runs: the root, project files, executors, a shell.
+"""What has to be true before anything runs: project files, executors, a shell.
 
 Each function raises UsageError for what would otherwise fail in the middle of a run.
 """
@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.files import WORKTREES_NAME
 from pytest_ralph.healing.services import executors_of
-from pytest_ralph.options import OPTIONS
 from pytest_ralph.session.resources import usage_error
 from pytest_ralph.text.regex import regex
 from pytest_ralph.text.secrets import MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pytest_ralph.session.run import Run
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
@@ -154,49 +150,3 @@ def _check_isolation(run: Run, settings: Settings) -> None:
         run.resources.worktrees.require_usable()
     except GitError as error:
         raise pytest.UsageError(f"{option}: {error}") from None
-
-
-def refuse_wrong_root(config: pytest.Config) -> None:
-    """Raise UsageError if pytest chose its root directory for the value of one of our options.
-
-    pytest chooses it before it loads any plugin, so at that point it does not know our options. In
-    `--ralph-executor /opt/agent.sh` it takes the value for a test path, and may choose a root
-    directory that also contains `/opt`. Verify commands would run there.
-    """
-    if config.getoption("rootdir") or config.getoption("inifilename"):
-        return
-    misread = list(_misread_values(config.invocation_params.args))
-    if not misread or _is_root_of(config, list(_paths_of_tests(config))):
-        return
-    flag, value = misread[0]
-    raise pytest.UsageError(
-        f"pytest took {value} for a test path and chose {config.rootpath} as the root directory: "
-        f"write {flag}={value}, with an equals sign"
-    )
-
-
-def _misread_values(arguments: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[str, str]]:
-    """Yield each of our options that is followed by the path of an existing file."""
-    flags = {option.flag for option in OPTIONS if option.takes_value}
-    flag = ""
-    for argument in map(str, arguments):
-        if flag in flags and Path(argument).exists():
-            yield flag, argument
-        flag = argument
-
-
-def _paths_of_tests(config: pytest.Config) -> Iterator[Path]:
-    """Yield the directories of the paths that the user gave."""
-    for argument in config.option.file_or_dir or ():
-        path = config.invocation_params.dir / str(argument).split("::")[0]
-        if path.exists():
-            yield path if path.is_dir() else path.parent
-
-
-def _is_root_of(config: pytest.Config, directories: list[Path]) -> bool:
-    """Return whether pytest's choice follows from the working directory and the given paths."""
-    root = config.rootpath
-    starts = [config.invocation_params.dir, *directories]
-    if config.inipath is not None or (root / "setup.py").is_file():
-        return any(start.is_relative_to(root) for start in starts)
-    return root == Path(os.path.commonpath(starts))

@@ -18,9 +18,9 @@ from pytest_ralph.session.requirements import (
     check_distribution,
     check_project_files,
     check_settings,
-    refuse_wrong_root,
 )
 from pytest_ralph.session.resources import Resources
+from pytest_ralph.session.root import correct_root
 from pytest_ralph.session.run_directory import RunDirectory
 from pytest_ralph.session.specs import Specs
 from pytest_ralph.spec.state import State
@@ -50,7 +50,7 @@ class Run:
         worker_id = ""
         every_spec = False
         if self.worker is None:
-            refuse_wrong_root(config)
+            correct_root(config)
             self.root: Path = config.rootpath
             self.id = new_run_id()
         else:

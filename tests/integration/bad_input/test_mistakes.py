@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,9 +85,35 @@ def test_path_of_executor_must_not_move_root(
     pytester: pytest.Pytester, project_beside_agent: Path
 ) -> None:
     agent = str(project_beside_agent)
-    result = pytester.runpytest("--ralph-recovery", "specs", "--ralph-executor", agent)
+    result = pytester.runpytest_inprocess("--ralph-recovery", "specs", "--ralph-executor", agent)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: *write --ralph-executor={agent}, with an equals sign"])
+
+
+@pytest.mark.parametrize("program", [[sys.executable, "-m", "pytest"], ["pytest"]])
+def test_path_of_executor_does_not_move_root(
+    pytester: pytest.Pytester,
+    project_beside_agent: Path,
+    program: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scripts = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", scripts, prepend=os.pathsep)
+    agent = str(project_beside_agent)
+    options = ["--ralph-recovery", "specs", "--ralph-executor", agent]
+    result = pytester.run(*program, *options)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines([f"rootdir: {Path.cwd()}", "specs/a/tasks.md*", "*1 recovered*"])
+    assert Path("done.txt").exists()
+
+
+def test_path_in_environment_does_not_move_root(
+    pytester: pytest.Pytester, project_beside_agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"--ralph-executor {project_beside_agent}")
+    result = pytester.run(sys.executable, "-m", "pytest", "--ralph-recovery", "specs")
+    assert result.ret == pytest.ExitCode.OK
+    assert Path("done.txt").exists()
 
 
 @pytest.mark.parametrize("way", ["equals sign", "ini file", "root directory"])
