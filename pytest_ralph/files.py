@@ -161,13 +161,22 @@ class FileLock:
     """A lock between processes on a file or directory, which ends with the process that has it.
 
     It can be taken again by the object that holds it, and has to be released as often. Unless it
-    is `required`, work goes on without it on a file system that has no locks.
+    is `required`, work goes on without it on a file system that has no locks. Several processes can
+    have it at once if it is `shared` for all of them.
     """
 
-    def __init__(self, path: Path, timeout: float | None = None, *, required: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        timeout: float | None = None,
+        *,
+        required: bool = False,
+        shared: bool = False,
+    ) -> None:
         self.path = path
         self._timeout = timeout
         self._required = required
+        self._shared = shared
         self._descriptor = -1
         self._taken = 0
 
@@ -197,7 +206,8 @@ class FileLock:
             flags = os.O_RDONLY
         descriptor = os.open(self.path, flags | os.O_NOFOLLOW, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             return False

@@ -36,6 +36,9 @@ TAKES_TURNS = (
 )
 # Seconds between taking a lock and writing who has it, on a slow machine.
 HOLDER_WAIT = 2.0
+# Seconds until the workers of a killed run have ended: pytest-xdist itself takes five.
+WORKERS_WAIT = 10.0
+WORKERS_SUFFIX = ".workers"
 
 
 class SpecLocked(Exception):  # noqa: N818 - not an error of the program
@@ -66,6 +69,13 @@ class SpecLocks:
         except TimeoutError:
             holder = _describe_holder(holder_file)
             raise SpecLocked(f"{shown} is being worked on by another run{holder}") from None
+        try:
+            _wait_for_workers(base)
+        except TimeoutError:
+            lock.release()
+            raise SpecLocked(
+                f"{shown} is still being worked on by workers of a run that was killed"
+            ) from None
         self._held[path] = lock, holder_file
         holder_data = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
         write_atomically(holder_file, json.dumps(holder_data))
@@ -78,6 +88,23 @@ class SpecLocks:
                 holder_file.unlink(missing_ok=True)
             lock.release()
         self._held.clear()
+
+
+def _wait_for_workers(base: Path) -> None:
+    """Wait until no worker of a run that was killed works on a spec."""
+    workers = FileLock(base.with_suffix(WORKERS_SUFFIX), timeout=WORKERS_WAIT, required=True)
+    with workers:
+        pass
+
+
+def keep_out_later_runs(directory: Path, path: Path) -> None:
+    """Have later runs wait for this worker, even if the controller, which has the lock, is gone.
+
+    Held until the process ends. Where there are no locks, the controller has said so.
+    """
+    with contextlib.suppress(OSError, HistoryError):
+        file = lock_directory(directory) / f"{spec_key(path)}{WORKERS_SUFFIX}"
+        FileLock(file, timeout=0, shared=True).acquire()
 
 
 def lock_directory(directory: Path) -> Path:

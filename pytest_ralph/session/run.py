@@ -11,6 +11,7 @@ import pytest
 from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
+from pytest_ralph.session.locks import keep_out_later_runs
 from pytest_ralph.session.messages import Messages
 from pytest_ralph.session.parallel import ParallelGroups
 from pytest_ralph.session.preflight import Preflight, own_paths, refuse_to_write
@@ -201,6 +202,7 @@ def _takeover_log(run: Run, spec: Spec) -> TakeoverLog | None:
     """Return the log by which another worker can go on with the spec; None without workers."""
     if run.worker is None:
         return None
+    keep_out_later_runs(run.directory, spec.path)
     if run.worker.every_spec and run.specs.is_written(spec):
         run.run_directory.take_turn()
     return run.run_directory.takeover_log(spec.path)

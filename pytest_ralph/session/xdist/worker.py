@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from functools import cached_property
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 # In what xdist sends to a worker at its start, and in what the worker sends at its end.
 KEY = "ralph"
-# Seconds between two looks whether the controller was interrupted.
+# Seconds between two looks whether the controller was interrupted or killed.
 INTERVAL = 0.2
 
 
@@ -33,6 +35,7 @@ class Handover(NamedTuple):
         contains by then.
     every_spec: Whether each worker runs every spec (`--dist=each`). xdist does not tell workers.
     project: The name of the project's directory, which xdist gives to a copy of it, too.
+    controller: The process id of the controller.
     """
 
     run_id: str
@@ -40,6 +43,7 @@ class Handover(NamedTuple):
     specs: Mapping[str, str]
     every_spec: bool
     project: str
+    controller: int
 
     @classmethod
     def received(cls, config: pytest.Config) -> Handover | None:
@@ -49,7 +53,12 @@ class Handover(NamedTuple):
             return None
         data = given[KEY]
         return cls(
-            data["run"], given["workerid"], data["specs"], data["every_spec"], data["project"]
+            run_id=data["run"],
+            worker_id=given["workerid"],
+            specs=data["specs"],
+            every_spec=data["every_spec"],
+            project=data["project"],
+            controller=data["controller"],
         )
 
     def find_project(self, root: Path) -> Path:
@@ -72,6 +81,7 @@ def send_handover(node: Any, run: Run, *, every_spec: bool) -> None:
         "python": sys.implementation.cache_tag,
         "specs": dict(run.specs.snapshots),
         "every_spec": every_spec,
+        "controller": os.getpid(),
     }
 
 
@@ -82,15 +92,22 @@ class Worker:
         self.run = run
         run.run_directory.register_worker()
         self._has_ended = threading.Event()
-        threading.Thread(target=self._watch_for_interrupt, daemon=True).start()
+        threading.Thread(target=self._watch_controller, daemon=True).start()
 
-    def _watch_for_interrupt(self) -> None:
+    def _watch_controller(self) -> None:
         """End what runs once the controller has received Ctrl-C, which may not reach workers.
 
         A signal from the controller would be a second one after Ctrl-C in a terminal, and cut off
-        the work that the first one began.
+        the work that the first one began. If the controller was killed, end this process: without
+        reports its work is lost, and pytest-xdist would let it go on for seconds.
         """
+        assert self.run.worker is not None
+        controller = self.run.worker.controller
+        # Workers on other machines and those of a socket server have another parent.
+        is_child = os.getppid() == controller
         while not self._has_ended.wait(INTERVAL):
+            if is_child and os.getppid() != controller:
+                os.kill(os.getpid(), signal.SIGKILL)
             if self.run.run_directory.is_interrupted:
                 # Not `run.stop`: the main thread may still wait for what that would cancel.
                 self.run.resources.stop()

@@ -51,18 +51,54 @@ def test_killed_pytest_ends_its_executor(
 
 
 @pytest.mark.slow
-def test_killed_controller_ends_commands_of_workers(
+def test_killed_controller_ends_workers_and_their_commands(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:
     pytest.importorskip("xdist")
     make_spec(t1_1="echo $$ > pid; exec sleep 600")
     process = start(pytester.path, "--ralph", "-n1")
+    worker, command = _worker_when_started(pytester.path / "pid")
 
-    _kill_when_started(process.pid, pytester.path / "pid")
+    process.kill()
 
-    pid = int((pytester.path / "pid").read_text())
-    wait_for(lambda: _is_gone(pid))
+    # pytest-xdist itself would let them go on for five seconds.
+    wait_for(lambda: _is_gone(worker) and _is_gone(command), timeout=3)
     process.communicate(timeout=60)
+
+
+@pytest.mark.slow
+def test_the_next_run_waits_for_workers_of_a_killed_one(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    pytest.importorskip("xdist")
+    make_spec(t1_1="echo $$ > pid; exec sleep 600")
+    killed = start(pytester.path, "--ralph", "-n1")
+    worker, _ = _worker_when_started(pytester.path / "pid")
+    # It cannot look for its controller now.
+    os.kill(worker, signal.SIGSTOP)
+    killed.kill()
+
+    refused = start(pytester.path, "--ralph")
+    output, _ = refused.communicate(timeout=60)
+    assert refused.returncode == 4
+    assert "still being worked on by workers of a run that was killed" in output
+
+    os.kill(worker, signal.SIGKILL)
+    killed.communicate(timeout=60)
+    (pytester.path / "specs/demo/tasks.md").write_text(
+        "# Tasks\n\n- [ ] 1.1\n  - **Verify**: `true`\n"
+    )
+    going_on = start(pytester.path, "--ralph")
+    output, _ = going_on.communicate(timeout=60)
+    assert going_on.returncode == 0, output
+
+
+def _worker_when_started(file: Path) -> tuple[int, int]:
+    """Return the process ids of a worker and of its command, which has written `file`."""
+    wait_for(lambda: file.exists() and file.read_text().strip())
+    command = int(file.read_text())
+    worker = psutil.Process(command).ppid()
+    return worker, command
 
 
 def _kill_when_started(pid: int, file: Path) -> None:
