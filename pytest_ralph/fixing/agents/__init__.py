@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.kinds import Kinds
 from pytest_ralph.text.bounded import cut_to_columns
@@ -18,6 +18,7 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pytest_ralph.fixing.agents.agent import Agent
     from pytest_ralph.fixing.agents.base import Executor
 
 PRESETS: dict[str, str] = {
@@ -64,11 +65,11 @@ def make_executor(
 
     from pytest_ralph.fixing.agents.agent import PresetOptions
 
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    preset: Any = getattr(module, PRESETS[name])
+    module_name = name.replace("-", "_")
+    module = import_module(f"{__name__}.{module_name}")
+    preset: type[Agent] = getattr(module, PRESETS[name])
     read = PresetOptions.read(options or {})
-    executor: Executor = preset(replace(read, args=(*read.args, *arguments)), kinds)
-    return executor
+    return preset(replace(read, args=(*read.args, *arguments)), kinds)
 
 
 def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
@@ -83,10 +84,11 @@ def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
         words = shlex.split(command)
     except ValueError:
         return "", ()
-    name, arguments = words[0], tuple(words[1:])
-    if name not in PRESETS or not PROMPT_OPTIONS.isdisjoint(arguments):
-        return "", ()
-    if arguments and not arguments[0].startswith("-"):
+    name = words[0]
+    arguments = tuple(words[1:])
+    passes_prompt = not PROMPT_OPTIONS.isdisjoint(arguments)
+    has_subcommand = bool(arguments) and not arguments[0].startswith("-")
+    if name not in PRESETS or passes_prompt or has_subcommand:
         return "", ()
     return name, arguments
 

@@ -54,7 +54,7 @@ class PresetOptions:
 class Agent:
     """A program that takes its task as a prompt in natural language.
 
-    A preset subclasses it and says how to call the program (`arguments`, `environment`) and, unless
+    A preset subclasses it and says how to call the program (`arguments`, `variables`) and, unless
     it prints the events of Claude Code, how to read the events of its output (`readers`, by the
     type of the event, and `session_key`) or a line that is not an event (`read_line`).
     """
@@ -67,6 +67,8 @@ class Agent:
     session_key: ClassVar[str] = "session_id"
     # True if we choose the name of a session, so that the program need not report it.
     names_session: ClassVar[bool] = False
+    # What the program needs in its environment to run unattended.
+    variables: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, options: PresetOptions, kinds: Kinds) -> None:
         self.options = options
@@ -77,13 +79,14 @@ class Agent:
         raise NotImplementedError
 
     def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
-        """Return the environment variables that the program needs to run unattended."""
-        return {}
+        """Return the environment variables that the program needs for this job."""
+        return self.variables
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
         """Add one event of the program's output to `transcript`."""
-        if event.get(self.session_key):
-            transcript.session_id = event[self.session_key]
+        session_id = event.get(self.session_key)
+        if session_id:
+            transcript.session_id = session_id
         read = self.readers.get(str(event.get("type")))
         if read is not None:
             read(event, transcript)
@@ -141,7 +144,8 @@ class Agent:
 
         transcript = self.read_output(result)
         if not transcript.session_id:
-            transcript.session_id = launch.session if self.names_session else launch.resume
+            # It continues the session that it was told to.
+            transcript.session_id = launch.session if self.names_session else job.session_id
         run = FinishedRun(job, result, transcript, runner.root, is_agent=True)
         outcome = read_outcome(run, self._kinds)
         return replace(outcome, transcript=launch.write_transcript(transcript.entries))

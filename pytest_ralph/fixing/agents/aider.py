@@ -71,20 +71,15 @@ class Aider(Agent):
         words = ["--message-file", str(launch.prompt_file), *UNATTENDED, *NO_GIT_CHANGES]
         words += ["--input-history-file", os.devnull]
         words += ["--chat-history-file", f"{launch.session}.history"]
-        if launch.resume:
+        job = launch.job
+        if job.session_id:
             words.append("--restore-chat-history")
-        files = launch.job.files
-        if files:
+        if job.files:
             words += self.options.default("--map-tokens", "0")
         words += self.project_arguments
-        tests = [path for path in files if is_test(path) and Path(path).exists()]
-        # Tests say what is wanted, unless the task is to write tests.
-        may_edit_tests = len(tests) == len(files)
-        for path in files:
-            is_read_only = path in tests and not may_edit_tests
-            words += ["--read" if is_read_only else "--file", path]
-        if launch.job.spec_path:
-            words += ["--read", str(Path(launch.job.spec_path, TASKS_NAME))]
+        words += _file_options(job.files)
+        if job.spec_path:
+            words += ["--read", str(Path(job.spec_path, TASKS_NAME))]
         return words
 
     def read_event(self, event: Event, transcript: Transcript) -> None:
@@ -107,15 +102,7 @@ class Aider(Agent):
 
         tokens = TOKENS.match(line)
         if tokens:
-            transcript.has_events = True
-            if tokens["received"] != "0":
-                transcript.clear_error()
-            usage = {
-                "input_tokens": _number(tokens["sent"]),
-                "output_tokens": _number(tokens["received"]),
-            }
-            cost = float(tokens["cost"]) if tokens["cost"] else None
-            transcript.add_usage(usage, cost)
+            _read_usage(tokens, transcript)
             return
 
         if GAVE_UP.search(line):
@@ -134,6 +121,33 @@ class Aider(Agent):
 
         if not NOT_THE_ANSWER.match(line):
             transcript.append_text(f"{line}\n")
+
+
+def _file_options(files: Sequence[str]) -> list[str]:
+    """Return the options for the files to edit, and for those that aider may only read."""
+    tests = [path for path in files if is_test(path) and Path(path).exists()]
+    if len(tests) == len(files):
+        # The task is to write tests.
+        tests = []
+    words = []
+    for path in files:
+        # Tests say what is wanted.
+        option = "--read" if path in tests else "--file"
+        words += [option, path]
+    return words
+
+
+def _read_usage(tokens: re.Match[str], transcript: Transcript) -> None:
+    transcript.has_events = True
+    if tokens["received"] != "0":
+        # The service has answered, after an error perhaps.
+        transcript.clear_error()
+    usage = {
+        "input_tokens": _number(tokens["sent"]),
+        "output_tokens": _number(tokens["received"]),
+    }
+    cost = float(tokens["cost"]) if tokens["cost"] else None
+    transcript.add_usage(usage, cost)
 
 
 def _number(text: str) -> int:

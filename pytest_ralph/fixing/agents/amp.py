@@ -20,5 +20,9 @@ class Amp(Agent):
     model_flag = "--mode"
 
     def arguments(self, launch: Launch) -> Sequence[str]:
-        thread = ("threads", "continue", launch.resume) if launch.resume else ()
-        return [*thread, *self.project_arguments, "--execute", "--stream-json"]
+        return [
+            *launch.resuming("threads", "continue"),
+            *self.project_arguments,
+            "--execute",
+            "--stream-json",
+        ]

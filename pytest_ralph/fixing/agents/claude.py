@@ -38,8 +38,7 @@ class Claude(Agent):
         words += self.options.default(
             "--permission-mode", "acceptEdits", unless=["--dangerously-skip-permissions"]
         )
-        if launch.resume:
-            words += ["--resume", launch.resume]
+        words += launch.resuming("--resume")
         if not self.options.sets(*PERMISSION_OPTIONS):
             words += self._permissions(allowed_commands(launch.job))
         # The project's arguments come last: nothing may follow a variadic option like

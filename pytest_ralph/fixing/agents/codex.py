@@ -6,11 +6,12 @@ import shlex
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.events import rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.agents.events import Event
+    from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
 
@@ -26,31 +27,55 @@ SANDBOX_OPTIONS = (
 def _start_item(event: Event, transcript: Transcript) -> None:
     item = event["item"]
     if _kind(item) == "command_execution":
-        transcript.start_tool(item.get("id"), "shell", {"command": _command(item)})
+        _start_command(item, transcript)
 
 
-def _read_item(event: Event, transcript: Transcript) -> None:
+def _end_item(event: Event, transcript: Transcript) -> None:
     item = event["item"]
-    kind = _kind(item)
-    if kind in ("agent_message", "assistant_message"):
-        transcript.set_text(item.get("text", ""))
-    elif kind == "command_execution":
-        if not transcript.is_running(item.get("id")):
-            _start_item(event, transcript)
-        if item.get("status") == "declined":
-            transcript.deny_tool(item.get("id"))
-        transcript.end_tool(item.get("id"), succeeded=item.get("exit_code") == 0)
-    elif kind == "file_change":
-        succeeded = item.get("status") != "failed"
-        for change in item.get("changes") or ():
-            transcript.add_tool("edit", change.get("path", ""), succeeded=succeeded)
-    elif kind == "mcp_tool_call":
-        tool = str(item.get("tool") or kind)
-        transcript.add_tool(tool, succeeded=item.get("status") == "completed")
+    read = ITEMS.get(_kind(item))
+    if read is not None:
+        read(item, transcript)
 
 
-def _kind(item: Event) -> object:
-    return item.get("type") or item.get("item_type")
+def _kind(item: Event) -> str:
+    return str(item.get("type") or item.get("item_type"))
+
+
+def _read_message(item: Event, transcript: Transcript) -> None:
+    transcript.set_text(item.get("text", ""))
+
+
+def _start_command(item: Event, transcript: Transcript) -> None:
+    transcript.start_tool(item.get("id"), "shell", {"command": _command(item)})
+
+
+def _end_command(item: Event, transcript: Transcript) -> None:
+    call_id = item.get("id")
+    if not transcript.is_running(call_id):
+        _start_command(item, transcript)
+    if item.get("status") == "declined":
+        transcript.deny_tool(call_id)
+    transcript.end_tool(call_id, succeeded=item.get("exit_code") == 0)
+
+
+def _read_edits(item: Event, transcript: Transcript) -> None:
+    succeeded = item.get("status") != "failed"
+    for change in rows(item, "changes"):
+        transcript.add_tool("edit", change.get("path", ""), succeeded=succeeded)
+
+
+def _read_mcp_call(item: Event, transcript: Transcript) -> None:
+    tool = str(item.get("tool") or "mcp_tool_call")
+    transcript.add_tool(tool, succeeded=item.get("status") == "completed")
+
+
+ITEMS: dict[str, EventReader] = {
+    "agent_message": _read_message,
+    "assistant_message": _read_message,
+    "command_execution": _end_command,
+    "file_change": _read_edits,
+    "mcp_tool_call": _read_mcp_call,
+}
 
 
 def _command(item: Event) -> str:
@@ -60,7 +85,8 @@ def _command(item: Event) -> str:
         words = shlex.split(command)
     except ValueError:
         return command
-    return words[2] if len(words) == 3 and words[1] == "-lc" else command
+    is_wrapped = len(words) == 3 and words[1] == "-lc"
+    return words[2] if is_wrapped else command
 
 
 def _end_turn(event: Event, transcript: Transcript) -> None:
@@ -81,7 +107,7 @@ class Codex(Agent):
     session_key = "thread_id"
     readers: ClassVar = {
         "item.started": _start_item,
-        "item.completed": _read_item,
+        "item.completed": _end_item,
         "turn.completed": _end_turn,
         "turn.failed": _read_error,
         "error": _read_error,
@@ -90,7 +116,4 @@ class Codex(Agent):
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["exec", "--json", "--skip-git-repo-check"]
         words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
-        words += self.project_arguments
-        if launch.resume:
-            words += ["resume", launch.resume]
-        return [*words, "-"]
+        return [*words, *self.project_arguments, *launch.resuming("resume"), "-"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
 
 if TYPE_CHECKING:
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 def _read_tool_call(event: Event, transcript: Transcript) -> None:
     """Read `{"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}`."""
     ((name, call),) = event["tool_call"].items()
+    tool = name.removesuffix("ToolCall")
     call_id = event.get("call_id")
-    if event.get("subtype") == "started":
-        transcript.start_tool(call_id, name.removesuffix("ToolCall"), call.get("args"))
-    elif event.get("subtype") == "completed":
-        result = call.get("result") or {}
-        transcript.end_tool(call_id, succeeded="success" in result)
+    subtype = event.get("subtype")
+    if subtype == "started":
+        transcript.start_tool(call_id, tool, call.get("args"))
+    elif subtype == "completed":
+        transcript.end_tool(call_id, succeeded="success" in table(call, "result"))
 
 
 class CursorAgent(Agent):
@@ -37,8 +39,7 @@ class CursorAgent(Agent):
         words = ["--print", "--output-format", "stream-json"]
         words += self.options.default("--force", unless=["-f", "--yolo"])
         words += self.options.default("--trust")
-        if launch.resume:
-            words += ["--resume", launch.resume]
+        words += launch.resuming("--resume")
         # Cursor takes its prompt as an argument. Prompts are bounded far below the length that an
         # argument may have.
         return [*words, *self.project_arguments, launch.job.prompt]

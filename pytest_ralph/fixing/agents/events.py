@@ -22,8 +22,6 @@ LONGEST_EVENT = 4 * 1024 * 1024
 
 # Where services and agents put the text of an error, most specific first.
 MESSAGE_KEYS = ("message", "error", "data", "detail", "name", "type")
-
-
 # The value of a field in a line of a log: `error="Rate limit reached"`.
 LOGGED_ERROR = re.compile(r'error="([^"]+)"')
 
@@ -60,6 +58,16 @@ def parse_line(line: str) -> Event | str:
     return event if isinstance(event, dict) else line
 
 
+def table(event: Event, key: str) -> Event:
+    """Return the table in a field of an event, an empty one if there is none."""
+    return event.get(key) or {}
+
+
+def rows(event: Event, key: str) -> list[Any]:
+    """Return the list in a field of an event, an empty one if there is none."""
+    return event.get(key) or []
+
+
 def is_banner(line: str) -> bool:
     """Return whether a program says in this line only what it is."""
     return BANNER.fullmatch(line.strip()) is not None
@@ -67,19 +75,22 @@ def is_banner(line: str) -> bool:
 
 def plain_message(error: object, depth: int = 4) -> str:
     """Return the sentence inside an error, which services and agents wrap in layers of JSON."""
-    if depth and isinstance(error, dict):
+    text = str(error).strip()
+    if depth == 0:
+        return text
+    if isinstance(error, dict):
         for key in MESSAGE_KEYS:
             if error.get(key):
                 return plain_message(error[key], depth - 1)
         return ""
 
-    text = str(error).strip()
     start = text.find('{"')
-    if depth and start >= 0:
-        wrapped = parse_line(text[start : text.rfind("}") + 1])
-        inner = plain_message(wrapped, depth - 1) if isinstance(wrapped, dict) else ""
-        return inner or text
-    return text
+    if start < 0:
+        return text
+    wrapped = parse_line(text[start : text.rfind("}") + 1])
+    if isinstance(wrapped, str):
+        return text
+    return plain_message(wrapped, depth - 1) or text
 
 
 def message_in_log(line: str) -> str:

@@ -6,10 +6,11 @@ import json
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.launch import allowed_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.fixing.agents.base import Job
     from pytest_ralph.fixing.agents.events import Event
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 PERMISSION_OPTIONS = ("-y", "--yolo", "--approval-mode", "--policy", "--allowed-tools")
 # Gemini loads only files with the suffix .toml.
 POLICY_SUFFIX = ".policy.toml"
+RULE = """\
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = {command}
+decision = "allow"
+priority = 500
+"""
 
 
 def _read_message(event: Event, transcript: Transcript) -> None:
@@ -39,8 +47,7 @@ def _start_tool(event: Event, transcript: Transcript) -> None:
 
 def _end_tool(event: Event, transcript: Transcript) -> None:
     call_id = event.get("tool_id")
-    error = event.get("error") or {}
-    if error.get("type") == "policy_violation":
+    if table(event, "error").get("type") == "policy_violation":
         transcript.deny_tool(call_id)
     transcript.end_tool(call_id, succeeded=event.get("status") == "success")
 
@@ -67,6 +74,9 @@ class Gemini(Agent):
 
     name = "gemini"
     install = "npm install -g @google/gemini-cli"
+    # Without a terminal Gemini cannot ask whether to trust the directory. Whoever runs the
+    # commands of a spec here trusts it.
+    variables: ClassVar = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
     readers: ClassVar = {
         "message": _read_message,
         "tool_use": _start_tool,
@@ -78,17 +88,11 @@ class Gemini(Agent):
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["--output-format", "stream-json"]
         words += self.options.default("--approval-mode", "auto_edit", unless=["-y", "--yolo"])
-        if launch.resume:
-            words += ["--resume", launch.resume]
+        words += launch.resuming("--resume")
         if launch.job.verify and not self.options.sets(*PERMISSION_OPTIONS):
             policy = launch.write_file(POLICY_SUFFIX, _policy(launch.job))
             words += ["--policy", str(policy)]
         return [*words, *self.project_arguments]
-
-    def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
-        # Without a terminal Gemini cannot ask whether to trust the directory. Whoever runs the
-        # commands of a spec here trusts it.
-        return {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Ignore the line: Gemini prints warnings between its events."""
@@ -96,12 +100,6 @@ class Gemini(Agent):
 
 def _policy(job: Job) -> str:
     """Return a policy file that allows the commands of the Verify field."""
-    rules = []
-    for command in allowed_commands(job):
-        rules.append("[[rule]]")
-        rules.append('toolName = "run_shell_command"')
-        # A JSON string is a valid string in TOML.
-        rules.append(f"commandPrefix = {json.dumps(command)}")
-        rules.append('decision = "allow"')
-        rules.append("priority = 500")
-    return "\n".join(rules) + "\n"
+    # A JSON string is a valid string in TOML.
+    rules = [RULE.format(command=json.dumps(command)) for command in allowed_commands(job)]
+    return "".join(rules)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.events import rows, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.launch import Launch
@@ -23,7 +24,7 @@ PAYMENT_REQUIRED = 402
 
 def _read_message(event: Event, transcript: Transcript) -> None:
     message = event["message"]
-    for part in message.get("content") or ():
+    for part in rows(message, "content"):
         kind = part.get("type")
         if kind == "text" and message.get("role") == "assistant":
             _read_text(part.get("text", ""), transcript)
@@ -47,16 +48,15 @@ def _read_notification(part: Event, transcript: Transcript) -> None:
 
 
 def _start_tool(part: Event, transcript: Transcript) -> None:
-    request = part.get("toolCall") or {}
-    call = request.get("value") or {}
+    call = table(table(part, "toolCall"), "value")
     # The text before a tool call is not the answer.
     transcript.text = ""
     transcript.start_tool(part.get("id"), call.get("name"), call.get("arguments"))
 
 
 def _end_tool(part: Event, transcript: Transcript) -> None:
-    result = part.get("toolResult") or {}
-    transcript.end_tool(part.get("id"), succeeded=result.get("status") == "success")
+    status = table(part, "toolResult").get("status")
+    transcript.end_tool(part.get("id"), succeeded=status == "success")
 
 
 def _read_error(event: Event, transcript: Transcript) -> None:
@@ -90,17 +90,15 @@ class Goose(Agent):
     name = "goose"
     install = "see https://block.github.io/goose/docs/getting-started/installation"
     names_session = True
+    variables: ClassVar = {"GOOSE_MODE": "auto"}
     readers: ClassVar = {"message": _read_message, "error": _read_error, "complete": _complete}
 
     def arguments(self, launch: Launch) -> Sequence[str]:
         words = ["run", "--instructions", "-", "--output-format", "stream-json"]
-        if launch.resume:
+        if launch.job.session_id:
             words.append("--resume")
         words += ["--name", f"ralph-{Path(launch.session).name}"]
         return [*words, *self.project_arguments]
-
-    def environment(self, launch: Launch) -> Mapping[str, str]:  # noqa: ARG002
-        return {"GOOSE_MODE": "auto"}
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         """Ignore the line: goose prints a banner before its events."""

@@ -49,14 +49,15 @@ class Launch:
         return cls(job, Path(path))
 
     @property
-    def resume(self) -> str:
-        """The session to continue, or an empty string."""
-        return self.job.session_id
-
-    @property
     def session(self) -> str:
         """The session to continue, or a name for a new one if the name is ours to choose."""
         return self.job.session_id or self._file_stem
+
+    def resuming(self, *words: str) -> tuple[str, ...]:
+        """Return `words` with the session to continue; nothing if a new one is to be started."""
+        if not self.job.session_id:
+            return ()
+        return (*words, self.job.session_id)
 
     @property
     def _file_stem(self) -> str:

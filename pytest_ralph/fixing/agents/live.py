@@ -36,16 +36,19 @@ class IdleWatch:
 
     def goes_on(self, steps: int, *, busy: bool = False) -> bool:
         """Return whether the run may go on. `busy` means that it waits for one of its own tools."""
+        if self._limit is None:
+            return True
         now = time.time()
         if steps != self._steps or busy:
             self._steps = steps
             self._last_progress = now
-        if self._limit is None or now - self._last_progress < self._limit:
+        earliest = now - self._limit
+        if self._last_progress > earliest:
             return True
 
         # Looking at all files is slow, so this happens only before a run would be ended.
         self._last_progress = max(self._last_progress, last_change(self._root))
-        return now - self._last_progress < self._limit
+        return self._last_progress > earliest
 
 
 class LiveReader:
@@ -104,7 +107,9 @@ class LiveReader:
         if self.transcript.steps != self._steps:
             self._steps = self.transcript.steps
             self._log_size = log.size
-        return last_retry(log.text(0, LOG_TAIL)) if log.size > self._log_size else ""
+        if log.size <= self._log_size:
+            return ""
+        return last_retry(log.text(0, LOG_TAIL))
 
 
 def last_retry(log: str) -> str:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
+from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.launch import allowed_commands
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _read_text(event: Event, transcript: Transcript) -> None:
 def _read_tool_call(event: Event, transcript: Transcript) -> None:
     part = event["part"]
     call_id = part.get("callID")
-    state = part.get("state") or {}
+    state = table(part, "state")
     transcript.start_tool(call_id, part.get("tool"), state.get("input"))
     error = str(state.get("error", ""))
     if DENIAL.search(error):
@@ -37,16 +38,17 @@ def _read_tool_call(event: Event, transcript: Transcript) -> None:
 
 
 def _read_error(event: Event, transcript: Transcript) -> None:
-    error = event.get("error") or {}
-    data = error.get("data") or {}
+    error = table(event, "error")
+    data = table(error, "data")
     name = error.get("name", "")
     message = data.get("message") or error.get("message") or ""
-    transcript.set_error(f"{name}: {message}".strip(": "), status=data.get("statusCode"))
+    text = f"{name}: {message}".strip(": ")
+    transcript.set_error(text, status=data.get("statusCode"))
 
 
 def _end_step(event: Event, transcript: Transcript) -> None:
     part = event["part"]
-    tokens = part.get("tokens") or {}
+    tokens = table(part, "tokens")
     usage = {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
     transcript.add_usage(usage, part.get("cost"))
     if part.get("reason") == "stop":
@@ -75,8 +77,7 @@ class OpenCode(Agent):
         # that, only its log does.
         words += self.options.default("--print-logs")
         words += self.options.default("--log-level", "ERROR")
-        if launch.resume:
-            words += ["--session", launch.resume]
+        words += launch.resuming("--session")
         return [*words, *self.project_arguments]
 
     def environment(self, launch: Launch) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ import re
 import signal
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.advice import guidance, suggested_actions
@@ -94,16 +95,23 @@ class FinishedRun:
     root: Path
     is_agent: bool
 
-    @property
+    @cached_property
     def answer(self) -> str:
         """The last message, without the prompt that some programs print back."""
         return without_prompt(self.transcript.text, self.job.prompt)
 
-    @property
+    @cached_property
+    def claims(self) -> Claims:
+        """What the answer says about the work."""
+        return read_claims(self.answer)
+
+    @cached_property
     def log(self) -> str:
         """The end of what was printed on stderr."""
         stderr = self.result.stderr
-        return without_prompt(stderr.text(0, LOG_LIMIT), self.job.prompt) if stderr else ""
+        if stderr is None:
+            return ""
+        return without_prompt(stderr.text(0, LOG_LIMIT), self.job.prompt)
 
     @property
     def worked(self) -> bool:
@@ -122,32 +130,34 @@ class FinishedRun:
 def read_outcome(run: FinishedRun, kinds: Kinds) -> Outcome:
     """Return the outcome of a run that has ended."""
     transcript = run.transcript
-    answer = run.answer
-    claims = read_claims(answer)
-    reason = _why_incomplete(run, answer, claims)
+    reason = _why_incomplete(run)
     outcome = Outcome(
         completed=reason is None,
         session_id=transcript.session_id,
         ended=run.result,
-        output=answer[-OUTPUT_LIMIT:],
+        output=run.answer[-OUTPUT_LIMIT:],
         usage=transcript.usage,
         tools=dict(transcript.tools),
         denied=tuple(transcript.denied),
         worked=run.worked,
     )
     if reason is None:
-        unmarked = run.is_agent and not claims.complete
-        return replace(outcome, note="ended without TASK_COMPLETE" if unmarked else "")
+        if run.is_agent and not run.claims.complete:
+            outcome = replace(outcome, note="ended without TASK_COMPLETE")
+        return outcome
 
-    failure = _failure(run, answer, reason, kinds)
-    trouble = _trouble(run, reason)
-    note = f"{failure.kind}: {failure.error}" if trouble is None else str(trouble)
+    failure = _failure(run, reason, kinds)
     if failure.kind == "context_exhausted":
         # A session whose context is full cannot be continued.
         outcome = replace(outcome, session_id="")
-    uninformative = trouble is None and _is_uninformative(run, reason, claims)
+    trouble = _trouble(run, reason)
+    if trouble is not None:
+        return replace(outcome, failure=failure, trouble=trouble, note=str(trouble))
     return replace(
-        outcome, failure=failure, trouble=trouble, note=note, uninformative=uninformative
+        outcome,
+        failure=failure,
+        note=f"{failure.kind}: {failure.error}",
+        uninformative=_is_uninformative(run, reason),
     )
 
 
@@ -162,37 +172,41 @@ def not_started(
         reason = Reason("command_not_found", why)
         trouble = Trouble("not_installed", why)
         evidence = Evidence(output=str(error), exit_code=NOT_FOUND, source="executor")
+        missing = program
     else:
         reason = Reason(error=f"executor could not be started: {one_line(str(error))}")
         trouble = Trouble("refused", reason.error)
         evidence = Evidence(output=str(error), exit_code=None, source="executor")
+        missing = None
 
     failure = _with_reason(classify_evidence(evidence, kinds), reason, evidence, kinds)
     # A fix of the fix cannot help: the same executor would have to make it.
-    failure = replace(
-        failure, task_id=job.task_id, retryable=False, missing=program if why else None
-    )
+    failure = replace(failure, task_id=job.task_id, retryable=False, missing=missing)
     return Outcome(completed=False, failure=failure, trouble=trouble, note=reason.error)
 
 
 def without_prompt(text: str, prompt: str) -> str:
     """Return `text` without the prompt, which some programs print back."""
     prompt = prompt.strip()
-    return text.replace(prompt, "") if prompt else text
+    if not prompt:
+        return text
+    return text.replace(prompt, "")
 
 
-def _why_incomplete(run: FinishedRun, answer: str, claims: Claims) -> Reason | None:
+def _why_incomplete(run: FinishedRun) -> Reason | None:
     """Return the first reason that applies: how it ended, what it reported, what it said last."""
     stopped = _why_stopped(run)
     if stopped is not None:
         return stopped
     if run.result.exit_code != 0:
-        return _why_nonzero(run, answer)
-    if claims.failed_block or claims.report:
+        return _why_nonzero(run)
+    if run.claims.failed_block or run.claims.report:
         return Reason()
-    if answer.strip():
-        return _why_doubtful(run.transcript, answer, claims)
-    return Reason("task_incomplete", NOT_COMPLETE) if run.is_agent else None
+    if run.answer.strip():
+        return _why_doubtful(run)
+    if run.is_agent:
+        return Reason("task_incomplete", NOT_COMPLETE)
+    return None
 
 
 def _why_stopped(run: FinishedRun) -> Reason | None:
@@ -215,38 +229,30 @@ def _why_stopped(run: FinishedRun) -> Reason | None:
     return None
 
 
-def _why_nonzero(run: FinishedRun, answer: str) -> Reason:
+def _why_nonzero(run: FinishedRun) -> Reason:
     """Return what an exit status other than 0 says; the output may say more."""
     if run.result.exit_code == NOT_FOUND and not run.is_agent:
         return Reason("command_not_found")
-    if not answer.strip() and not run.log.strip():
+    printed = f"{run.answer}{run.log}".strip()
+    if not printed:
         return Reason(error=f"{_exit_status(run)} and printed nothing")
     return Reason()
 
 
-def _is_uninformative(run: FinishedRun, reason: Reason, claims: Claims) -> bool:
-    """Return whether an agent's model gave no answer, or an error that means nothing to us.
-
-    A script that crashed by itself says nothing about the project either.
-    """
-    if not run.is_agent:
-        return "Traceback (most" in run.log and not claims.failed_block and _blames_itself(run)
-    if reason.error == NOT_COMPLETE:
-        return True
-    return bool(run.transcript.error) and not reason.kind
-
-
-def _why_doubtful(transcript: Transcript, answer: str, claims: Claims) -> Reason | None:
+def _why_doubtful(run: FinishedRun) -> Reason | None:
     """Return the reason if the answer of a run that exited with 0 says that it failed."""
-    if claims.contradiction and (claims.complete or claims.manual):
-        return Reason("verification_mismatch", claims.contradiction)
-    if claims.contradiction and transcript.has_events:
-        return Reason("task_incomplete", claims.contradiction)
-    if claims.complete or transcript.has_events:
+    claims = run.claims
+    has_events = run.transcript.has_events
+    if claims.contradiction:
+        if claims.complete or claims.manual:
+            return Reason("verification_mismatch", claims.contradiction)
+        if has_events:
+            return Reason("task_incomplete", claims.contradiction)
+    if claims.complete or has_events:
         return None
 
     # A program without events prints an error of its service as its last words.
-    limit = _limit(read_claims(_last_lines(answer)))
+    limit = _limit(read_claims(_last_lines(run.answer)))
     if limit is not None and ERROR_WORDS.search(limit.error):
         return limit
     return None
@@ -264,17 +270,38 @@ def _last_lines(text: str) -> str:
     return "\n".join(text.rstrip().split("\n")[-LAST_LINES:])
 
 
+def _is_uninformative(run: FinishedRun, reason: Reason) -> bool:
+    """Return whether an agent's model gave no answer, or an error that means nothing to us.
+
+    A script that crashed by itself says nothing about the project either.
+    """
+    if run.is_agent:
+        is_unknown_error = bool(run.transcript.error) and not reason.kind
+        return is_unknown_error or reason.error == NOT_COMPLETE
+    if run.claims.failed_block:
+        return False
+    return "Traceback (most" in run.log and _blames_itself(run)
+
+
 def _trouble(run: FinishedRun, reason: Reason) -> Trouble | None:
     """Return why the executor itself could not work, or None if it could."""
-    transcript = run.transcript
     if run.result.interrupted or reason.kind == "context_exhausted":
         return None
+    transcript = run.transcript
     if transcript.meaning.reason:
         return Trouble(transcript.meaning.reason, one_line(transcript.error), transcript.resets_at)
-    if not run.is_agent:
-        return _trouble_of_command(run, reason)
-    if transcript.error or (run.worked and not run.result.idle):
-        return None if transcript.has_events else _trouble_in_answer(run)
+    if run.is_agent:
+        return _trouble_of_agent(run, reason)
+    return _trouble_of_command(run, reason)
+
+
+def _trouble_of_agent(run: FinishedRun, reason: Reason) -> Trouble | None:
+    """Return the trouble of an agent whose events do not tell what it is."""
+    has_answered = run.worked and not run.result.idle
+    if run.transcript.error or has_answered:
+        if run.transcript.has_events:
+            return None
+        return _trouble_in_answer(run)
 
     # The log may say why nothing happens, for example that the program retries for ever.
     trouble = _trouble_in_log(run.log)
@@ -292,9 +319,10 @@ def _why_refused(run: FinishedRun) -> str:
     for line in run.log.splitlines():
         if USAGE_ERROR.search(line):
             return one_line(line)
-    status = _exit_status(run)
     printed = _first_line(run.log)
-    return f"{status}: {printed}" if printed else f"{status} and printed nothing"
+    if printed:
+        return f"{_exit_status(run)}: {printed}"
+    return f"{_exit_status(run)} and printed nothing"
 
 
 def _exit_status(run: FinishedRun) -> str:
@@ -318,7 +346,9 @@ def _trouble_of_command(run: FinishedRun, reason: Reason) -> Trouble | None:
 
 def _blames_itself(run: FinishedRun) -> bool:
     """Return whether an error names the executor's own command line or a script in it."""
-    own_names = {"-c", *(word.rpartition("/")[2] for word in run.result.command.split())}
+    own_names = {"-c"}
+    for word in run.result.command.split():
+        own_names.add(word.rpartition("/")[2])
     for place in PLACE_IN_SCRIPT.finditer(run.log):
         if own_names.intersection(place.groups()):
             return True
@@ -363,10 +393,10 @@ def _fatal_signal(result: CommandResult) -> int:
     return number if number in FATAL_SIGNALS else 0
 
 
-def _failure(run: FinishedRun, answer: str, reason: Reason, kinds: Kinds) -> Failure:
+def _failure(run: FinishedRun, reason: Reason, kinds: Kinds) -> Failure:
     result = run.result
     transcript = run.transcript
-    texts = (answer, transcript.error, run.log)
+    texts = (run.answer, transcript.error, run.log)
     evidence = Evidence(
         output="\n".join(text for text in texts if text.strip()),
         exit_code=result.exit_code,

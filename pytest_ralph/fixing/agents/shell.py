@@ -101,15 +101,22 @@ def read_usage(output: Path, transcript: Transcript) -> None:
         cost = COST_LINE.fullmatch(line.rstrip())
         if cost:
             transcript.add_usage(None, float(cost[1]))
-    if not has_events:
-        whole = parse_line(" ".join(transcript.text.splitlines()))
-        if isinstance(whole, dict):
-            _read_event(whole, transcript)
+    if has_events:
+        return
+    whole = parse_line(" ".join(transcript.text.splitlines()))
+    if isinstance(whole, dict):
+        _read_event(whole, transcript)
 
 
 def _read_event(event: Event, transcript: Transcript) -> None:
-    costs = [event[key] for key in COST_KEYS if key in event]
-    transcript.add_usage(event.get("usage"), costs[0] if costs else None)
+    transcript.add_usage(event.get("usage"), _cost(event))
     session_id = event.get("session_id")
     if isinstance(session_id, str):
         transcript.session_id = session_id
+
+
+def _cost(event: Event) -> object:
+    for key in COST_KEYS:
+        if key in event:
+            return event[key]
+    return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_ralph.fixing.agents.events import rows, table
+
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.transcript import Transcript
@@ -22,9 +24,10 @@ INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input
 def _read_message(event: Event, transcript: Transcript) -> None:
     texts = []
     for block in _content(event):
-        if block.get("type") == "text":
+        kind = block.get("type")
+        if kind == "text":
             texts.append(block.get("text", ""))
-        elif block.get("type") == "tool_use":
+        elif kind == "tool_use":
             transcript.start_tool(block.get("id"), block.get("name"), block.get("input"))
 
     text = "\n".join(texts)
@@ -44,13 +47,13 @@ def _read_tool_results(event: Event, transcript: Transcript) -> None:
 
 def _read_result(event: Event, transcript: Transcript) -> None:
     _read_usage(event, transcript)
-    for denial in event.get("permission_denials") or ():
+    for denial in rows(event, "permission_denials"):
         transcript.denied.append(_denied_action(denial))
 
     result = event.get("result") or ""
     kind = _early_end(event)
     if event.get("is_error") or kind:
-        errors = "\n".join(event.get("errors") or ())
+        errors = "\n".join(rows(event, "errors"))
         message = event.get("error") or result or errors or event.get("subtype")
         transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
         return
@@ -61,15 +64,15 @@ def _read_result(event: Event, transcript: Transcript) -> None:
 
 
 def _read_usage(event: Event, transcript: Transcript) -> None:
-    usage = event.get("usage") or {}
+    usage = table(event, "usage")
     total = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
     transcript.add_usage({**usage, "input_tokens": total}, event.get("total_cost_usd"))
 
 
 def _denied_action(denial: Event) -> str:
     """Return `Bash npm test` for a tool call that was not permitted."""
-    arguments = denial.get("tool_input") or {}
-    return f"{denial.get('tool_name')} {arguments.get('command', '')}".strip()
+    command = table(denial, "tool_input").get("command", "")
+    return f"{denial.get('tool_name')} {command}".strip()
 
 
 def _early_end(event: Event) -> str:
@@ -82,9 +85,11 @@ def _early_end(event: Event) -> str:
 
 
 def _read_system(event: Event, transcript: Transcript) -> None:
-    if event.get("subtype") == "api_retry":
-        retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
-        transcript.set_error(f"{retry}: {event.get('error')}", status=event.get("error_status"))
+    if event.get("subtype") != "api_retry":
+        return
+    retry = f"API retry {event.get('attempt')} of {event.get('max_retries')}"
+    message = f"{retry}: {event.get('error')}"
+    transcript.set_error(message, status=event.get("error_status"))
 
 
 def _read_rate_limit(event: Event, transcript: Transcript) -> None:
@@ -99,7 +104,7 @@ def _read_error(event: Event, transcript: Transcript) -> None:
 
 
 def _content(event: Event) -> list[Event]:
-    content = (event.get("message") or {}).get("content") or []
+    content = table(event, "message").get("content") or []
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return content

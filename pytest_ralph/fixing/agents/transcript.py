@@ -84,9 +84,9 @@ class Transcript:
 
     def append_text(self, text: str) -> None:
         """Continue the current message."""
-        self.text = (self.text + text)[-TEXT_LIMIT:]
+        self.text = _joined(self.text, text)
         if self._continues and self.entries:
-            self.entries[-1] = (self.entries[-1] + text)[-TEXT_LIMIT:]
+            self.entries[-1] = _joined(self.entries[-1], text)
         else:
             self._add_entry(text)
             self._continues = True
@@ -102,9 +102,10 @@ class Transcript:
         """Record that the agent has called a tool."""
         name = str(tool or "tool")
         path = _argument(arguments, PATH_ARGUMENTS)
-        description = describe_tool(name, path, _argument(arguments, COMMAND_ARGUMENTS))
-        # goose's text editor both shows and changes files; its argument `command` tells which.
-        if isinstance(arguments, dict) and arguments.get("command") == "view":
+        command = _argument(arguments, COMMAND_ARGUMENTS)
+        description = describe_tool(name, path, command)
+        if command == "view":
+            # goose's text editor both shows and changes files; its argument `command` tells which.
             path = ""
         self._running[str(call_id)] = ToolCall(name, path, description)
         self._add_entry(f"→ {description}")
@@ -152,8 +153,7 @@ class Transcript:
         if self.resets_at is None:
             self.resets_at = reset_time(self.error, time.time())
         entry = f"error: {self.error}"
-        is_repeated = self.entries[-1:] == [entry]
-        if not is_repeated:
+        if self.entries[-1:] != [entry]:
             self._add_entry(entry)
 
     def clear_error(self) -> None:
@@ -167,23 +167,20 @@ class Transcript:
 
         `usage` may name `input_tokens` and `output_tokens`. Values that are no numbers count 0.
         """
-        tokens = usage if isinstance(usage, dict) else {}
-        total = self.usage.cost
+        input_tokens, output_tokens, total = self.usage
+        if isinstance(usage, dict):
+            input_tokens += _count(usage.get("input_tokens"))
+            output_tokens += _count(usage.get("output_tokens"))
         if isinstance(cost, int | float):
-            total = (total or 0.0) + cost
-        self.usage = Usage(
-            self.usage.input_tokens + _count(tokens.get("input_tokens")),
-            self.usage.output_tokens + _count(tokens.get("output_tokens")),
-            total,
-        )
+            total = cost + (total or 0.0)
+        self.usage = Usage(input_tokens, output_tokens, total)
 
     @property
     def running_tool(self) -> str:
         """A description of the tool that was called last and has not answered yet."""
-        if not self._running:
-            return ""
-        last_call = list(self._running)[-1]
-        return self._running[last_call].description
+        for call in reversed(self._running.values()):
+            return call.description
+        return ""
 
     @property
     def last_activity(self) -> str:
@@ -214,12 +211,23 @@ class Transcript:
 
 def describe_tool(tool: str, path: str, command: str) -> str:
     """Return `Editing src/parser.py`, `Running pytest -q`, or the name of the tool."""
+    activity = _activity(tool)
+    target = command if activity == "Running" else path
+    if not activity or not target:
+        return tool
+    return one_line(f"{activity} {target}", LONGEST_DESCRIPTION)
+
+
+def _activity(tool: str) -> str:
     for pattern, activity in ACTIVITIES:
-        if not pattern.search(tool):
-            continue
-        target = command if activity == "Running" else path
-        return one_line(f"{activity} {target}", LONGEST_DESCRIPTION) if target else tool
-    return tool
+        if pattern.search(tool):
+            return activity
+    return ""
+
+
+def _joined(text: str, addition: str) -> str:
+    """Return the end of a text that goes on with `addition`."""
+    return (text + addition)[-TEXT_LIMIT:]
 
 
 def _argument(arguments: object, names: tuple[str, ...]) -> str:
@@ -227,8 +235,9 @@ def _argument(arguments: object, names: tuple[str, ...]) -> str:
     if not isinstance(arguments, dict):
         return ""
     for name in names:
-        if isinstance(arguments.get(name), str):
-            return str(arguments[name])
+        argument = arguments.get(name)
+        if isinstance(argument, str):
+            return argument
     return ""
 
 
