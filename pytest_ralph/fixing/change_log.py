@@ -79,35 +79,43 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
 
     The files as they are now are kept in the directory `keep_in`, so that this can be undone, too.
     """
-    first: dict[str, Change] = {}
-    last: dict[str, Change] = {}
-    for change in read_changes(directory):
-        first.setdefault(change.path, change)
-        last[change.path] = change
-
     to_undo = []
     problems = []
-    for path, change in first.items():
-        whole = Change(path, change.before, last[path].after)
-        if is_same_now(root, path, whole.before):
+    for change in _net_changes(directory):
+        path = change.path
+        if is_same_now(root, path, change.before):
             continue
-        if not is_same_now(root, path, whole.after):
+        if not is_same_now(root, path, change.after):
             problems.append(f"{path}: changed since then, left as it is")
-        elif not whole.can_be_undone:
+        elif not change.can_be_undone:
             problems.append(f"{path}: no copy of it was kept")
         else:
-            to_undo.append(whole)
+            to_undo.append(change)
 
     if keep_in is not None:
-        replaced = []
-        for change in to_undo:
-            now = kept_state(root, change.path, keep_in)
-            replaced.append(Change(change.path, now, change.before))
-        append_changes(keep_in, replaced, owner="undo")
+        _keep_current(root, to_undo, keep_in)
     left = put_back(root, to_undo)
     problems += [f"{path}: a link or directory is in the way" for path in left]
     restored = tuple(change.path for change in to_undo if change.path not in left)
     return UndoResult(restored, tuple(problems))
+
+
+def _net_changes(directory: Path) -> list[Change]:
+    """Return one change per path: from what was before the first to what is after the last."""
+    net: dict[str, Change] = {}
+    for change in read_changes(directory):
+        first = net.get(change.path, change)
+        net[change.path] = Change(change.path, first.before, change.after)
+    return list(net.values())
+
+
+def _keep_current(root: Path, changes: Iterable[Change], directory: Path) -> None:
+    """Keep the files that will be replaced when `changes` are undone."""
+    replaced = []
+    for change in changes:
+        now = kept_state(root, change.path, directory)
+        replaced.append(Change(change.path, now, change.before))
+    append_changes(directory, replaced, owner="undo")
 
 
 def mark_undone(directory: Path) -> None:
@@ -118,8 +126,9 @@ def mark_undone(directory: Path) -> None:
 def _to_json(state: FileState | None, directory: Path) -> list[object] | None:
     if state is None:
         return None
-    copy = os.path.relpath(state.copy, directory) if state.copy else ""
-    return [*state._replace(copy=copy)]
+    if state.copy:
+        state = state._replace(copy=os.path.relpath(state.copy, directory))
+    return [*state]
 
 
 def _from_json(values: list[object] | None, directory: Path) -> FileState | None:
@@ -127,5 +136,7 @@ def _from_json(values: list[object] | None, directory: Path) -> FileState | None
         return None
     state = FileState(*values)  # type: ignore[arg-type] # what _to_json wrote
     copy = directory / state.copy
-    is_there = bool(state.copy) and copy.is_file()
-    return state._replace(copy=str(copy) if is_there else "")
+    # Without a name, this is the directory.
+    if not copy.is_file():
+        return state._replace(copy="")
+    return state._replace(copy=str(copy))

@@ -147,21 +147,32 @@ def checks_run_by(verify: Verify) -> frozenset[str]:
             if stage.directory is None:
                 continue
             directory = posixpath.join(check.directory or "", stage.directory)
-            for name in (*_check_script(stage), *_runner_files(stage)):
-                found.add(posixpath.normpath(posixpath.join(directory, name)))
-    return frozenset(path for path in found if not path.startswith("../") and not is_test(path))
+            for name in _checks_of(stage):
+                path = posixpath.normpath(posixpath.join(directory, name))
+                is_outside = path.startswith("../")
+                if not is_outside and not is_test(path):
+                    found.add(path)
+    return frozenset(found)
 
 
-def _check_script(stage: Stage) -> Iterator[str]:
-    """Yield the script that a stage runs, if its name says that it checks something."""
-    name = ""
+def _checks_of(stage: Stage) -> Iterator[str]:
+    """Yield the script that a stage runs as a check, and the files of its task runner."""
+    script = _script(stage)
+    if CHECK_WORD.search(posixpath.basename(script)):
+        yield script
+    yield from _runner_files(stage)
+
+
+def _script(stage: Stage) -> str:
+    """Return the script that a stage runs, or an empty text."""
     if INTERPRETER.fullmatch(stage.program):
-        if SYNTAX_OPTIONS.isdisjoint(stage.arguments[:1]):
-            name = "".join(stage.operands[:1])
-    elif "/" in stage.executable:
-        name = stage.executable
-    if CHECK_WORD.search(posixpath.basename(name)):
-        yield name
+        only_reads = not SYNTAX_OPTIONS.isdisjoint(stage.arguments[:1])
+        if only_reads or not stage.operands:
+            return ""
+        return stage.operands[0]
+    if "/" in stage.executable:
+        return stage.executable
+    return ""
 
 
 def _runner_files(stage: Stage) -> Iterator[str]:
@@ -173,7 +184,9 @@ def _runner_files(stage: Stage) -> Iterator[str]:
         return
     if stage.operands and not CHECK_WORD.search(" ".join(stage.operands)):
         return
-    words = [part for word in stage.arguments for part in word.split("=")]
+    words: list[str] = []
+    for argument in stage.arguments:
+        words += argument.split("=")
     names = list(RUNNER_FILES[stage.program])
     for option, value in pairwise(words):
         if option in RUNNER_FILE_OPTIONS:
@@ -188,9 +201,11 @@ def files_replaced_by(path: str) -> Iterator[str]:
     """Yield the files that a task runner does not read if there is a file `path`."""
     directory, name = posixpath.split(path)
     for names in set(RUNNER_FILES.values()):
-        if name in names:
-            for later in names[names.index(name) + 1 :]:
-                yield posixpath.join(directory, later)
+        if name not in names:
+            continue
+        position = names.index(name)
+        for later in names[position + 1 :]:
+            yield posixpath.join(directory, later)
 
 
 def configures_the_same(path: str, before: bytes, after: bytes) -> bool:

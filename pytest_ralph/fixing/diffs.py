@@ -28,7 +28,9 @@ def diff_of(changes: Iterable[Change], *, prompt: str = "") -> str:
         if before is None or after is None:
             note = "the content is not text, or too large to show"
             parts.append(f"{_heading(change.path)}\n{note}\n")
-        elif not prompt or prompt not in "\n".join(after):
+            continue
+        is_log = bool(prompt) and prompt in "\n".join(after)
+        if not is_log:
             parts.append(_diff_of_file(change, before, after))
     return "".join(parts)
 
@@ -45,20 +47,27 @@ def _lines(state: FileState | None) -> list[str] | None:
         data = Path(state.copy).read_bytes()
     except OSError:
         return None
-    return None if b"\0" in data else data.decode("utf-8", "replace").splitlines()
+    if b"\0" in data:
+        return None
+    return data.decode("utf-8", "replace").splitlines()
 
 
 def _diff_of_file(change: Change, before: list[str], after: list[str]) -> str:
     old_name = "/dev/null" if change.added else f"a/{change.path}"
     new_name = "/dev/null" if change.deleted else f"b/{change.path}"
-    lines = difflib.unified_diff(before, after, old_name, new_name, lineterm="")
-    return "\n".join([_heading(change.path), *_mode_lines(change), *lines, ""])
+    lines = [_heading(change.path), *_mode_lines(change)]
+    lines += difflib.unified_diff(before, after, old_name, new_name, lineterm="")
+    return "\n".join([*lines, ""])
 
 
 def _mode_lines(change: Change) -> list[str]:
-    if change.before is None or change.after is None or change.before.mode == change.after.mode:
+    before = change.before
+    after = change.after
+    if before is None or after is None:
         return []
-    return [f"old mode {change.before.mode:o}", f"new mode {change.after.mode:o}"]
+    if before.mode == after.mode:
+        return []
+    return [f"old mode {before.mode:o}", f"new mode {after.mode:o}"]
 
 
 def _heading(path: str) -> str:

@@ -87,8 +87,7 @@ class Facts:
 
 def collect_facts(root: Path) -> Facts:
     """Look at the upper levels of a project."""
-    sources = [path for path in files_below(root) if _is_source(path)]
-    sources.sort(key=_importance)
+    sources = sorted(filter(_is_source, files_below(root)), key=_importance)
     configuration = [name for name in CONFIGURATION if (root / name).is_file()]
     test_directories = [name for name in TEST_DIRECTORIES if (root / name).is_dir()]
     return Facts(
@@ -100,11 +99,14 @@ def collect_facts(root: Path) -> Facts:
 
 def _is_source(path: str) -> bool:
     *directories, name = path.split("/")
-    if len(directories) > MAX_DEPTH or not name.endswith(SOURCE_SUFFIXES):
+    if len(directories) > MAX_DEPTH:
         return False
-    for directory in directories:
-        if directory in NOT_SOURCES or directory.startswith("."):
-            return False
+    if not name.endswith(SOURCE_SUFFIXES):
+        return False
+    if any(directory.startswith(".") for directory in directories):
+        return False
+    if not NOT_SOURCES.isdisjoint(directories):
+        return False
     return not is_test(path) and not is_check_configuration(path)
 
 

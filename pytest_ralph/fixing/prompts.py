@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.fixing.check_files import is_test
@@ -25,17 +25,24 @@ Form = Literal["fix", "execute", "retry", "continue", "enrich", "split"]
 # Bytes of a whole prompt.
 LIMIT = 24_000
 
-# Bytes that each part may take, and those that it may still take if the prompt as a whole is too
-# long. The least important part comes first.
+
+class PartLimit(NamedTuple):
+    """Bytes that a part may take, and those it may still take if the whole prompt is too long."""
+
+    usual: int
+    least: int
+
+
+# The least important part comes first.
 PART_LIMITS = {
-    "hints": (2_000, 100),
-    "learnings": (4_000, 100),
-    "done": (3_000, 400),
-    "facts": (2_000, 400),
-    "changes": (6_000, 1_200),
-    "evidence": (8_000, 1_200),
-    "tried": (4_000, 800),
-    "task": (12_000, 4_000),
+    "hints": PartLimit(2_000, 100),
+    "learnings": PartLimit(4_000, 100),
+    "done": PartLimit(3_000, 400),
+    "facts": PartLimit(2_000, 400),
+    "changes": PartLimit(6_000, 1_200),
+    "evidence": PartLimit(8_000, 1_200),
+    "tried": PartLimit(4_000, 800),
+    "task": PartLimit(12_000, 4_000),
 }
 LINE_LIMIT = 500
 GUIDANCE_LIMIT = 2_000
@@ -129,12 +136,11 @@ class Prompts:
     def write(self, form: Form, context: PromptContext) -> str:
         """Return the prompt. If it is too long, its least important parts are shortened first."""
         values = _TemplateValues(context, self._masker)
-        limits = {part: usual for part, (usual, _) in PART_LIMITS.items()}
+        limits = {part: limit.usual for part, limit in PART_LIMITS.items()}
         text = self._render(form, values, limits)
-        for part, (_, least) in PART_LIMITS.items():
-            while _size(text) > LIMIT and limits[part] > least:
-                half = limits[part] // 2
-                limits[part] = max(least, half)
+        for part, limit in PART_LIMITS.items():
+            while _size(text) > LIMIT and limits[part] > limit.least:
+                limits[part] = max(limit.least, limits[part] // 2)
                 text = self._render(form, values, limits)
         return shortened(text, LIMIT)
 
@@ -147,7 +153,10 @@ class Prompts:
 
 
 class _TemplateValues:
-    """The values for a template, masked, and each on one line or in a quoted block."""
+    """The values for a template, masked, and each on one line or in a quoted block.
+
+    Masking is slow, so it is done once, and only cutting to a limit is done again.
+    """
 
     def __init__(self, context: PromptContext, masker: Masker) -> None:
         self.context = context
@@ -155,39 +164,49 @@ class _TemplateValues:
         self._original = context.original or context.fix_for or context.task
         self._verified = context.verified or context.failure
         self._short_values = self._values_of_any_prompt()
-
-        # What is cut, as a whole.
-        self._hints = self._lines(context.hints)
-        self._learnings = self._lines(context.learnings)
-        last_done = context.done[-MAX_ITEMS:]
-        self._done = self._lines(_with_files(task) for task in last_done)
-        self._tried = self._lines_about(one for one in context.tried if not one.unfinished)
-        self._unfinished = self._lines_about(one for one in context.tried if one.unfinished)
-        self._task = self._text(task_text(context.task))
-        self._original_text = self._text(task_text(self._original))
-        self._diffs = masker.mask("".join(one.diff for one in context.tried))
-        self._culprit_diff = masker.mask(context.culprit_diff)
+        self._lists = self._values_cut_by_line()
+        self._texts = {
+            "task_text": self._text(task_text(context.task)),
+            "original_text": self._text(task_text(self._original)),
+        }
+        diffs = "".join(attempt.diff for attempt in context.tried)
+        self._diffs = {
+            "changes": masker.mask(diffs),
+            "culprit_changes": masker.mask(context.culprit_diff),
+        }
+        self._error = ""
         self._evidence = ""
         if self._verified is not None:
-            output = self._verified.raw_output
-            output = excerpt(output, self._verified.error, MASKED_CHARACTERS)
+            error = self._verified.error
+            output = excerpt(self._verified.raw_output, error, MASKED_CHARACTERS)
+            self._error = self._relative(masker.mask(error))
             self._evidence = self._relative(masker.mask(output))
 
     def within(self, limits: Mapping[str, int]) -> dict[str, object]:
         """Return the values with each part cut to its limit."""
+        values = dict(self._short_values)
+        for name, (part, lines) in self._lists.items():
+            values[name] = _last_lines(lines, limits[part])
+        for name, text in self._texts.items():
+            values[name] = shortened(text, limits["task"])
+        for name, diff in self._diffs.items():
+            values[name] = _quoted_diff(diff, limits["changes"])
+        values["facts"] = self._facts(limits["facts"])
+        values.update(self._evidence_within(limits["evidence"]))
+        return values
+
+    def _values_cut_by_line(self) -> dict[str, tuple[str, list[str]]]:
+        """Return lists, each with the part of the prompt whose limit applies to it."""
+        context = self.context
+        done = [_with_files(task) for task in context.done[-MAX_ITEMS:]]
+        tried = [attempt for attempt in context.tried if not attempt.unfinished]
+        unfinished = [attempt for attempt in context.tried if attempt.unfinished]
         return {
-            **self._short_values,
-            **self._evidence_within(limits["evidence"]),
-            "task_text": shortened(self._task, limits["task"]),
-            "original_text": shortened(self._original_text, limits["task"]),
-            "done": _last_lines(self._done, limits["done"]),
-            "culprit_changes": _quoted_diff(self._culprit_diff, limits["changes"]),
-            "tried": _last_lines(self._tried, limits["tried"]),
-            "unfinished": _last_lines(self._unfinished, limits["tried"]),
-            "changes": _quoted_diff(self._diffs, limits["changes"]),
-            "learnings": _last_lines(self._learnings, limits["learnings"]),
-            "hints": _last_lines(self._hints, limits["hints"]),
-            "facts": self._facts(limits["facts"]),
+            "hints": ("hints", self._lines(context.hints)),
+            "learnings": ("learnings", self._lines(context.learnings)),
+            "done": ("done", self._lines(done)),
+            "tried": ("tried", self._lines_about(tried)),
+            "unfinished": ("tried", self._lines_about(unfinished)),
         }
 
     def _values_of_any_prompt(self) -> dict[str, object]:
@@ -221,30 +240,33 @@ class _TemplateValues:
 
     def _evidence_within(self, limit: int) -> dict[str, object]:
         """Return the quoted output, and whether it shows the error so that no other line need."""
-        if self._verified is None or not self._evidence.strip():
+        if not self._evidence.strip():
             return {"evidence": "", "evidence_has_error": False}
-        error = self._relative(self._masker.mask(self._verified.error))
-        shown = excerpt(self._evidence, error, limit)
-        return {"evidence": inert.fenced(shown), "evidence_has_error": error in shown}
+        shown = excerpt(self._evidence, self._error, limit)
+        return {"evidence": inert.fenced(shown), "evidence_has_error": self._error in shown}
 
     def _files(self) -> list[str]:
         """Return the files of the original, and those that an executor named as the cause."""
+        files = dict.fromkeys(self._original.files)
+        for path in self.context.task.files:
+            if not is_test(path):
+                files[path] = None
         spec_directory = self.context.spec_path.rpartition("/")[0]
-        files = list(self._original.files)
-        files += [path for path in self.context.task.files if not is_test(path)]
-        return [path for path in dict.fromkeys(files) if path != spec_directory]
+        files.pop(spec_directory, None)
+        return list(files)
 
     def _task_name(self, task: Task) -> dict[str, str]:
         return {"id": self._line(task.id), "title": self._line(task.title)}
 
     def _lines_about(self, attempts: Iterable[Tried]) -> list[str]:
+        same_error = self._verified.error if self._verified else None
         lines = []
         for attempt in attempts:
             task = attempt.task_id
             if attempt.origin:
                 task += f" ({attempt.origin})"
             result = attempt.result
-            if self._verified is not None and result == self._verified.error:
+            if result == same_error:
                 result = "the error stayed the same"
             lines.append(f"{task}: {attempt.approach} → {result}")
         return self._lines(lines)
@@ -282,11 +304,14 @@ class _TemplateValues:
     def _line(self, text: str, limit: int = LINE_LIMIT) -> str:
         if not text:
             return ""
-        return inert.prompt_line(self._relative(self._masker.mask(text)), limit)
+        masked = self._masker.mask(text)
+        return inert.prompt_line(self._relative(masked), limit)
 
     def _relative(self, text: str) -> str:
         root = self.context.root
-        return text.replace(f"{root}/", "") if root.strip("/") else text
+        if not root.strip("/"):
+            return text
+        return text.replace(f"{root}/", "")
 
 
 def task_text(task: Task) -> str:
@@ -324,9 +349,11 @@ def excerpt(text: str, error: str, limit: int) -> str:
     before, _, after = text.partition(error)
     for_error = limit // 4
     for_each_side = for_error + for_error // 2
-    start = shortened(before, for_each_side)
-    end = shortened(after, for_each_side)
-    return start + shortened(error, for_error) + end
+    return (
+        shortened(before, for_each_side)
+        + shortened(error, for_error)
+        + shortened(after, for_each_side)
+    )
 
 
 def shortened_diff(diff: str, limit: int) -> str:
@@ -355,7 +382,9 @@ def shortened_diff(diff: str, limit: int) -> str:
 
 def _quoted_diff(diff: str, limit: int) -> str:
     shown = shortened_diff(diff, limit)
-    return inert.fenced(shown) if shown.strip() else ""
+    if not shown.strip():
+        return ""
+    return inert.fenced(shown)
 
 
 def split_diff(diff: str) -> list[str]:

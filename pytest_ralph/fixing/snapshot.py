@@ -141,16 +141,7 @@ class Snapshots:
                 # Several threads waited: the first of them has taken a snapshot for all.
                 return self._last
             self._begun = time.monotonic()
-            if self._logs is None:
-                self._logs = files_being_written(self.root)
-            entries = None
-            if self._list_files is None:
-                entries = entries_below(self.root)
-                listed: Iterable[str] = entries
-            else:
-                listed = self._listed(self._list_files)
-            paths = [path for path in listed if path not in self._logs]
-            self._last = self._states(paths, entries)
+            self._last = self._states_of_all()
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:
@@ -168,10 +159,9 @@ class Snapshots:
         paths += before.keys() - after.keys()
         changes = []
         for path in sorted(paths):
-            old = before.get(path)
-            new = after.get(path)
-            if not is_same(old, new):
-                changes.append(Change(path, old, new))
+            change = Change(path, before.get(path), after.get(path))
+            if not is_same(change.before, change.after):
+                changes.append(change)
         return tuple(changes)
 
     def keep(self, changes: Iterable[Change]) -> None:
@@ -189,12 +179,21 @@ class Snapshots:
                     Path(entry.path).unlink()
             self.directory.rmdir()
 
-    def _listed(self, list_files: Callable[[], Iterable[str]]) -> Iterable[str]:
+    def _states_of_all(self) -> Snapshot:
+        if self._logs is None:
+            self._logs = files_being_written(self.root)
+        if self._list_files is None:
+            entries = entries_below(self.root)
+            for path in self._logs:
+                entries.pop(path, None)
+            return self._states(entries, entries)
+
         try:
-            return list_files()
+            paths = self._list_files()
         except GitError:
             # An executor may have removed the repository.
-            return tuple(self._last)
+            paths = tuple(self._last)
+        return self._states([path for path in paths if path not in self._logs])
 
     def _states(
         self, paths: Iterable[str], entries: Mapping[str, os.DirEntry[str]] | None = None
@@ -321,7 +320,9 @@ def is_behind_link(root: Path, path: str) -> bool:
 
 def state_below(root: Path, path: str) -> FileState | None:
     """Return the state of a file below `root` without a copy; None if it is behind a link, too."""
-    return None if is_behind_link(root, path) else state_of(root / path)
+    if is_behind_link(root, path):
+        return None
+    return state_of(root / path)
 
 
 def stored_state(root: Path, path: str) -> FileState | None:
@@ -345,14 +346,11 @@ def kept_state(root: Path, path: str, directory: Path) -> FileState | None:
 
 def is_same_now(root: Path, path: str, state: FileState | None) -> bool:
     """Return whether a file below `root` still has the content and mode of an earlier state."""
-    now = state_below(root, path)
+    now = stored_state(root, path)
     if now is None or state is None:
         return now is state
-    file = root / path
-    if is_unchanged(str(file), state):
+    if is_unchanged(str(root / path), state):
         return True
-    if not now.is_link and state.copy:
-        now = now._replace(copy=str(file))
     return is_same(state, now)
 
 
@@ -375,8 +373,10 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 
 
 def _put_back(root: Path, change: Change) -> bool:
+    """Undo one change. Return False if the path has to be left as it is."""
     path = root / change.path
-    if path.is_dir() and not path.is_symlink():
+    is_directory = path.is_dir() and not path.is_symlink()
+    if is_directory:
         return False
     if not is_same_now(root, change.path, change.after):
         return False

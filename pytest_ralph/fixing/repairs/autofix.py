@@ -62,25 +62,28 @@ def find(context: RepairContext) -> Repair | None:
     if "format" in context.allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
         reason = "Verify changed the files that it complained about"
         return Repair("format", context.command, reason)
-    purpose = PURPOSE_OF_KIND.get(context.failure.kind)
-    is_silent = not context.failure.raw_output.strip()
-    if purpose is None and not is_silent:
-        return None
-
-    candidates = []
-    for step in steps(context.command, context.root):
-        mode = step.fix_mode
-        # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
-        may_have_failed = purpose is not None or step.nested
-        if mode is not None and mode.purpose in context.allowed and may_have_failed:
-            candidates.append((mode, step))
-    # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
-    candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)
-    for mode, step in candidates:
+    for mode, step in _candidates(context):
         repair = _repair(context, mode, step)
         if repair is not None:
             return repair
     return None
+
+
+def _candidates(context: RepairContext) -> list[tuple[FixMode, Step]]:
+    """Return the tools that may have failed with their fix modes, the most likely first."""
+    purpose = PURPOSE_OF_KIND.get(context.failure.kind)
+    # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
+    is_silent = not context.failure.raw_output.strip()
+    candidates = []
+    for step in steps(context.command, context.root):
+        mode = step.fix_mode
+        if mode is None or mode.purpose not in context.allowed:
+            continue
+        if purpose is not None or (is_silent and step.nested):
+            candidates.append((mode, step))
+    # In `ruff check . && ruff format --check .` the kind of the failure tells which one failed.
+    candidates.sort(key=lambda candidate: candidate[0].purpose != purpose)
+    return candidates
 
 
 def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
@@ -113,16 +116,19 @@ def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
     modules = UNUSED_IMPORT.findall(context.failure.raw_output)
     if not modules:
         return False
-    if any(file.name == "__init__.py" or is_test(context.relative(file)) for file in files):
-        return True
-    return any(_is_own_module(context.root, module.partition(".")[0]) for module in modules)
+    for file in files:
+        if file.name == "__init__.py" or is_test(context.relative(file)):
+            return True
+    return any(_is_own_module(context.root, module) for module in modules)
 
 
 def _is_own_module(root: Path, module: str) -> bool:
-    if not module:
+    name = module.partition(".")[0]
+    if not name:
+        # A relative import.
         return True
     for place in (root, root / "src", root / "lib"):
-        if (place / module).is_dir() or (place / f"{module}.py").is_file():
+        if (place / name).is_dir() or (place / f"{name}.py").is_file():
             return True
     return False
 
@@ -130,28 +136,34 @@ def _is_own_module(root: Path, module: str) -> bool:
 def _is_built(file: Path, root: Path) -> bool:
     """Return whether a file is made from others."""
     directories = file.relative_to(root).parts[:-1]
-    if not BUILT_DIRECTORIES.isdisjoint(directories) or BUILT_FILE.search(file.name):
+    if not BUILT_DIRECTORIES.isdisjoint(directories):
+        return True
+    if BUILT_FILE.search(file.name):
         return True
     with file.open("rb") as opened:
-        return BUILT_MARK.search(opened.read(1000)) is not None
+        beginning = opened.read(1000)
+    return BUILT_MARK.search(beginning) is not None
 
 
 def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path]:
-    """Return the project's files that the tool named.
+    """Return the project's files that the tool named."""
+    for names in _possible_names(context, mode, step):
+        files = _own_files(context, mode, step, names)
+        if files:
+            return files[:MAX_FILES]
+    return []
 
-    These are the files it introduced and those of the failure; without any, all it mentioned.
-    """
+
+def _possible_names(context: RepairContext, mode: FixMode, step: Step) -> Iterator[Iterable[str]]:
+    """Yield what may be the names of files, each time less certain than before."""
     output = context.failure.raw_output.splitlines()[:MAX_LINES]
     lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
-    introduced = [*_introduced(lines), *context.failure.files]
-    files = _own_files(context, mode, step, introduced)
-    if not files:
-        mentioned = PATH.findall("\n".join(lines))
-        files = _own_files(context, mode, step, mentioned)
-    if not files and step.nested and mode.suffixes:
+    yield [*_introduced(lines), *context.failure.files]
+    yield PATH.findall("\n".join(lines))
+    if step.nested and mode.suffixes:
+        # Inside `$(…)` the tool named them to the shell only.
         below = islice(step.directory.rglob("*"), MAX_LINES)
-        files = _own_files(context, mode, step, map(str, below))
-    return files[:MAX_FILES]
+        yield map(str, below)
 
 
 def _introduced(lines: Iterable[str]) -> Iterator[str]:

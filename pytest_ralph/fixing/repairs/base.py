@@ -123,15 +123,13 @@ class Repair:
 
 def _error_line(output: str) -> str:
     """Return the last line that reports an error, otherwise the last line."""
-    last = error = ""
-    for raw_line in output.splitlines():
-        line = raw_line.strip()
-        if line:
-            last = line
+    lines = [line.strip() for line in output.strip().splitlines()]
+    if not lines:
+        return "no output"
+    for line in reversed(lines):
         if line.lower().startswith(ERROR_LINE):
-            error = line
-    quoted = error or last or "no output"
-    return quoted[:LONGEST_NOTE]
+            return line[:LONGEST_NOTE]
+    return lines[-1][:LONGEST_NOTE]
 
 
 @dataclass(frozen=True)

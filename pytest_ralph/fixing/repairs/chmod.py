@@ -53,15 +53,18 @@ def _scripts(context: RepairContext) -> Iterator[Path]:
     """Yield scripts that the command calls or the output names, and that are not executable."""
     for step in steps(context.command, context.root):
         # Without a slash the shell looks the program up on PATH, not in the project.
-        if "/" in step.program:
-            script = context.own_file(step.program, step.directory)
-            if script is not None and _is_not_executable(script):
-                yield script
+        if "/" not in step.program:
+            continue
+        script = context.own_file(step.program, step.directory)
+        if script is not None and _is_not_executable(script):
+            yield script
 
     for name in (*context.failure.files, *_denied_files(context.failure.raw_output)):
         script = context.own_file(name)
+        if script is None or not _is_not_executable(script):
+            continue
         # A file that is only named must look like a program.
-        if script is not None and _is_not_executable(script) and _is_program(script):
+        if _is_program(script):
             yield script
 
 

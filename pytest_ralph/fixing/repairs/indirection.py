@@ -54,24 +54,29 @@ class Step:
         All paths and most options of the failing call are dropped. None if the value of an option
         that matters is only known to the shell.
         """
-        kept: list[Word] = []
-        words = iter(self.arguments)
-        for word in words:
-            name, equals, _ = word.text.partition("=")
-            if name in mode.keep:
-                kept.append(word)
-                if not equals:
-                    kept.append(next(words, word))
-            elif word.text in mode.flags:
-                kept.append(word)
-        if not all(word.literal for word in kept):
-            return None
+        kept = []
+        for word in self._options_kept(mode):
+            if not word.literal:
+                return None
+            kept.append(word.text)
 
         program = self.program
         if mode.instead:
             path, slash, _ = self.program.rpartition("/")
             program = f"{path}{slash}{mode.instead}"
-        return (*self.launcher, program, *mode.fix, *(word.text for word in kept))
+        return (*self.launcher, program, *mode.fix, *kept)
+
+    def _options_kept(self, mode: FixMode) -> Iterator[Word]:
+        """Yield the options of the failing call that matter to the fixing call, with values."""
+        words = iter(self.arguments)
+        for word in words:
+            name, equals, _ = word.text.partition("=")
+            if name in mode.keep:
+                yield word
+                if not equals:
+                    yield next(words, word)
+            elif word.text in mode.flags:
+                yield word
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,14 @@ class _Place:
     masked: bool = False
 
     def inside(self, name: str) -> Path | None:
+        """Return the directory that a `cd` leads to; None if the project has no such directory."""
         try:
             directory = (self.directory / name).resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
             return None
-        return directory if directory.is_relative_to(self.root) and directory.is_dir() else None
+        if not directory.is_relative_to(self.root) or not directory.is_dir():
+            return None
+        return directory
 
 
 def steps(command: str, root: Path) -> tuple[Step, ...]:
@@ -111,11 +119,13 @@ def _read(source: str, place: _Place) -> Iterator[Step]:
             activated = _activated(stage, place) or activated
             continue
         # Behind a `cd` that points outside the project or nowhere, nothing is known.
-        target = None if stage.directory is None else place.inside(stage.directory)
-        if target is None:
+        if stage.directory is None:
+            return
+        directory = place.inside(stage.directory)
+        if directory is None:
             return
         masked = place.masked or _is_masked(stages[number:])
-        here = replace(place, directory=target, activated=activated, masked=masked)
+        here = replace(place, directory=directory, activated=activated, masked=masked)
         yield from _calls(stage, here)
 
 
@@ -151,16 +161,18 @@ def _calls(stage: Stage, place: _Place) -> Iterator[Step]:
             depth=place.depth + 1,
         )
         yield from _read(line.text, deeper)
-    env = tuple((name, word.text) for name, word in stage.assignments if word.literal)
+    fix_mode = stage.fix_mode
     # A repair never runs with the rights of another user, and without them it may do harm.
     as_other_user = not _OTHER_USER.isdisjoint(stage.launchers)
+    if as_other_user or place.masked:
+        fix_mode = None
     yield Step(
         program=stage.executable,
         arguments=stage.words[1:],
         launcher=stage.again or place.launcher,
         directory=place.directory,
-        env=env,
+        env=tuple((name, word.text) for name, word in stage.assignments if word.literal),
         activated=place.activated,
-        fix_mode=None if as_other_user or place.masked else stage.fix_mode,
+        fix_mode=fix_mode,
         nested=stage.nested,
     )

@@ -35,8 +35,10 @@ def find(context: RepairContext) -> Repair | None:
         return None
     if MISSING_AUTOLOAD.search(context.failure.raw_output):
         return _composer_install(context)
+    if context.failure.kind not in KINDS:
+        return None
     missing = (context.failure.missing or "").strip()
-    if context.failure.kind not in KINDS or not missing or len(missing) > LONGEST_NAME:
+    if not missing or len(missing) > LONGEST_NAME:
         return None
 
     # A name may be declared in more than one ecosystem.
@@ -67,12 +69,16 @@ def _repair(
 ) -> Repair:
     manifest = context.relative(directory / installation.manifest)
     home = installation.directory or directory
-    locks = [own_file(context.root, home / name) for name in LOCK_FILES]
+    locks = []
+    for name in LOCK_FILES:
+        lock = own_file(context.root, home / name)
+        if lock is not None:
+            locks.append(context.relative(lock))
     return Repair(
         name="install",
         command=shlex.join(installation.argv),
         reason=f"{missing} is declared in {manifest}",
-        files=tuple(context.relative(lock) for lock in locks if lock is not None),
+        files=tuple(locks),
         argv=installation.argv,
         directory=home,
         done="installed",
@@ -140,13 +146,21 @@ def _node_install(context: RepairContext, directory: Path, missing: str) -> Inst
     for home in (directory, *directory.parents):
         if not home.is_relative_to(context.root):
             break
-        for lock, argv in NODE_INSTALLERS.items():
-            if not (home / lock).is_file():
-                continue
-            is_modern = lock == "yarn.lock" and (home / ".yarnrc.yml").is_file()
-            command = MODERN_YARN if is_modern else argv
-            return Installation(command, "package.json", directory=home)
+        argv = _node_installer(home)
+        if argv is not None:
+            return Installation(argv, "package.json", directory=home)
 
     manifest = declared.read_json(directory / "package.json")
     manager = str(manifest.get("packageManager", "")).partition("@")[0]
     return Installation(NODE_MANAGERS.get(manager, NPM), "package.json")
+
+
+def _node_installer(directory: Path) -> tuple[str, ...] | None:
+    """Return the command that installs by the lock file in a directory, None if there is none."""
+    for lock, argv in NODE_INSTALLERS.items():
+        if not (directory / lock).is_file():
+            continue
+        if lock == "yarn.lock" and (directory / ".yarnrc.yml").is_file():
+            return MODERN_YARN
+        return argv
+    return None

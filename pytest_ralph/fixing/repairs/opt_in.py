@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
 from pytest_ralph.fixing.repairs.install import directories
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class LockFile(NamedTuple):
@@ -79,18 +82,21 @@ def find_lock(context: RepairContext) -> Repair | None:
         for directory in directories(context):
             file = own_file(context.root, directory / lock.name)
             if file is not None:
-                name = context.relative(file)
-                return Repair(
-                    name="lock",
-                    command=shlex.join(lock.argv),
-                    reason=f"{name} does not match its manifest",
-                    files=(name,),
-                    argv=lock.argv,
-                    directory=directory,
-                    done="updated",
-                    remains="the lock file has new versions",
-                )
+                return _update(lock, context.relative(file), directory)
     return None
+
+
+def _update(lock: LockFile, name: str, directory: Path) -> Repair:
+    return Repair(
+        name="lock",
+        command=shlex.join(lock.argv),
+        reason=f"{name} does not match its manifest",
+        files=(name,),
+        argv=lock.argv,
+        directory=directory,
+        done="updated",
+        remains="the lock file has new versions",
+    )
 
 
 def find_playwright(context: RepairContext) -> Repair | None:
@@ -103,8 +109,9 @@ def find_playwright(context: RepairContext) -> Repair | None:
     argv: tuple[str, ...] = ("playwright", "install")
     directory = context.root
     for place in directories(context):
-        if any("playwright" in name for name in declared.package_json(place / "package.json")):
-            argv = ("npx", "--no-install", "playwright", "install")
+        packages = declared.package_json(place / "package.json")
+        if any("playwright" in name for name in packages):
+            argv = ("npx", "--no-install", *argv)
             directory = place
             break
     if not context.has_program(argv[0]):

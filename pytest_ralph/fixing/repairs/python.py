@@ -75,13 +75,15 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
     python = _interpreter(context, calls)
     if python is None:
         return None
-    for manager in MANAGERS.values():
-        # The manager that made the environment has its lock file beside it.
-        is_locked = (directory / manager.lock).is_file()
-        if is_locked and _environment(python) == directory / ".venv":
-            return _by_manager(manager, directory, missing)
+    if _environment(python) == directory / ".venv":
+        for manager in MANAGERS.values():
+            # The manager that made the environment has its lock file beside it.
+            if (directory / manager.lock).is_file():
+                return _by_manager(manager, directory, missing)
     pip = _pip(context, python)
-    return None if pip is None else _by_pip(pip, directory, missing)
+    if pip is None:
+        return None
+    return _by_pip(pip, directory, missing)
 
 
 def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:
@@ -97,13 +99,18 @@ def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None
             python = _python_behind(word, step.directory, search_path)
             if python is not None:
                 return python
-    first = shutil.which("python", path=search_path) or shutil.which("python3", path=search_path)
-    return Path(first) if first else None
+    for name in ("python", "python3"):
+        first = shutil.which(name, path=search_path)
+        if first is not None:
+            return Path(first)
+    return None
 
 
 def _python_behind(word: str, directory: Path, search_path: str) -> Path | None:
     """Return the interpreter that `word` names, or that runs the script `word` names."""
-    found = shutil.which(str(directory / word) if "/" in word else word, path=search_path)
+    if "/" in word:
+        word = str(directory / word)
+    found = shutil.which(word, path=search_path)
     if found is None:
         return None
     # Not resolved: the python of a virtual environment is a link to one outside.
@@ -137,11 +144,10 @@ def _by_manager(manager: Manager, directory: Path, missing: str) -> Installation
     for group, requirements in declared.python_groups(directory).items():
         if not _declares(requirements, wanted):
             continue
-        argv = manager.argv
-        if group.name not in ("", DEFAULT_GROUP):
-            option = manager.extra_option if group.kind == "extra" else manager.group_option
-            argv = (*argv, option, group.name)
-        return Installation(argv, PYPROJECT)
+        if group.name in ("", DEFAULT_GROUP):
+            return Installation(manager.argv, PYPROJECT)
+        option = manager.extra_option if group.kind == "extra" else manager.group_option
+        return Installation((*manager.argv, option, group.name), PYPROJECT)
     return None
 
 
@@ -170,19 +176,22 @@ def _own_manifest(directory: Path, missing: str) -> str:
     """
     if not missing.isidentifier():
         return ""
-    places = (directory / "src" / missing, directory / missing)
-    if not any(place.is_dir() for place in places):
+    is_here = (directory / "src" / missing).is_dir() or (directory / missing).is_dir()
+    if not is_here:
         return ""
     tables = declared.read_toml(directory / PYPROJECT)
     if "project" in tables or "build-system" in tables:
         return PYPROJECT
-    return "setup.py" if (directory / "setup.py").is_file() else ""
+    if (directory / "setup.py").is_file():
+        return "setup.py"
+    return ""
 
 
 def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
     """Return the command of the interpreter's pip, or uv's if its environment has none."""
     environment = _environment(python)
-    if environment is None or any(environment.glob("lib/python*/site-packages/pip")):
+    has_pip = environment is None or any(environment.glob("lib/python*/site-packages/pip"))
+    if has_pip:
         return (str(python), "-m", "pip", "install", *PIP_OPTIONS)
     if context.has_program("uv"):
         return ("uv", "pip", "install", "--python", str(python))

@@ -70,37 +70,35 @@ class TaskRunner:
     read: Returns the tasks of a directory.
     launcher: The words that start a program as the runner does; `{task}` is the name of the task.
     options: The options that name tasks; without any, tasks are named by plain words.
-    all_tasks: Whether a call without names runs all tasks, and not only the first.
+    default_tasks: How many tasks a call without names runs: the first, or with None all of them.
     """
 
     read: Callable[[Path], Tasks]
     launcher: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    all_tasks: bool = False
+    default_tasks: int | None = 1
 
     def lines(self, arguments: Sequence[str], directory: Path) -> Iterator[RunnerLine]:
         """Yield what a call of the runner with these arguments runs in `directory`."""
         tasks = self.read(directory)
-        wanted = self._wanted(arguments)
-        if not wanted:
-            wanted = list(tasks)
-            if not self.all_tasks:
-                del wanted[1:]
+        wanted = self._named_tasks(arguments) or list(tasks)[: self.default_tasks]
         seen: set[str] = set()
         for name in wanted:
             for task, command in _commands_of(name, tasks, seen):
                 launcher = tuple(word.replace("{task}", task) for word in self.launcher)
                 yield RunnerLine(command, directory, launcher)
 
-    def _wanted(self, arguments: Sequence[str]) -> list[str]:
+    def _named_tasks(self, arguments: Sequence[str]) -> list[str]:
         if self.options:
             return _option_values(arguments, self.options)
-        wanted = []
+        named = []
         for word in arguments:
-            is_plain = not word.startswith("-") and "=" not in word
-            if is_plain and word not in NOT_A_TASK:
-                wanted.append(word)
-        return wanted
+            if word.startswith("-") or "=" in word:
+                # An option, or the value of a variable.
+                continue
+            if word not in NOT_A_TASK:
+                named.append(word)
+        return named
 
 
 def _commands_of(name: str, tasks: Tasks, seen: set[str]) -> Iterator[tuple[str, str]]:
@@ -149,8 +147,9 @@ def _shell_script(
     if file is None:
         return None
     text = read_text(file)
-    is_script = name.endswith((".sh", ".bash")) or SHELL_SCRIPT.match(text) is not None
-    return text if is_script else None
+    if name.endswith((".sh", ".bash")) or SHELL_SCRIPT.match(text):
+        return text
+    return None
 
 
 def _option_values(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
@@ -172,6 +171,8 @@ RULE = re.compile(r"^([^\s#=:][^#=:]*):(?![=:])([^=#;]*)")
 JUST_RULE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=]*)?:(?!=)\s*([^#]*)")
 ASSIGNMENT = re.compile(r"^([\w.-]+)\s*[:?]?=\s*(.*?)\s*$")
 VARIABLE = re.compile(r"\$[({]([\w.-]+)[)}]")
+# The value of a variable may name another one.
+DEEPEST_VARIABLE = 3
 
 
 def _first_text(directory: Path, runner: str) -> str:
@@ -188,8 +189,8 @@ def _rules(text: str, rule: re.Pattern[str]) -> Tasks:
 
     Behind the name stand the tasks, or files, that are needed first.
     """
-    needed: dict[str, list[str]] = {}
-    bodies: dict[str, list[str]] = {}
+    # Of each task: what is needed first, and its own commands.
+    found: dict[str, tuple[list[str], list[str]]] = {}
     body: list[str] = []
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith((" ", "\t")):
@@ -198,15 +199,14 @@ def _rules(text: str, rule: re.Pattern[str]) -> Tasks:
         named = rule.match(line)
         if named:
             body = []
+            needed = [word.strip("()&") for word in named[2].split()]
             for name in named[1].split():
-                needed.setdefault(name, named[2].split())
-                bodies.setdefault(name, body)
+                found.setdefault(name, (needed, body))
 
     tasks = {}
-    for name, commands in bodies.items():
-        words = [word.strip("()&") for word in needed[name]]
-        others = [word for word in words if word in bodies and word != name]
-        tasks[name] = [*others, *commands]
+    for name, (needed, commands) in found.items():
+        others = [word for word in needed if word in found and word != name]
+        tasks[name] = others + commands
     return tasks
 
 
@@ -217,9 +217,14 @@ def _make(directory: Path) -> Tasks:
         assigned = ASSIGNMENT.match(line)
         if assigned:
             variables[assigned[1]] = assigned[2]
-    # An unknown variable stays `$X`, which is not a literal word.
-    for _ in range(3):
-        text = VARIABLE.sub(lambda match: variables.get(match[1], f"${match[1]}"), text)
+
+    def value(variable: re.Match[str]) -> str:
+        # An unknown variable stays `$X`, which is not a literal word.
+        name = variable[1]
+        return variables.get(name, f"${name}")
+
+    for _ in range(DEEPEST_VARIABLE):
+        text = VARIABLE.sub(value, text)
     tasks = _rules(text.replace("$$", "$"), RULE)
     return {name: commands for name, commands in tasks.items() if not name.startswith(".")}
 
@@ -361,13 +366,16 @@ def _literal_runs(file: Path) -> Iterator[tuple[str, list[str]]]:
         if not isinstance(function, ast.FunctionDef):
             continue
         for call in ast.walk(function):
-            if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") != "run":
+            if not isinstance(call, ast.Call):
                 continue
             words = strings([getattr(word, "value", None) for word in call.args])
-            if words:
+            is_run = getattr(call.func, "attr", "") == "run"
+            if is_run and words:
                 yield function.name, words
 
 
+TOX_LAUNCHER = ("tox", "exec", "-q", "-e", "{task}", "--")
+NOX_OPTIONS = ("-s", "--session", "--sessions", "-e")
 RUNNERS = {
     "npm": TaskRunner(_npm, ("npx", "--no-install")),
     "pnpm": TaskRunner(_npm, ("pnpm", "exec")),
@@ -380,10 +388,10 @@ RUNNERS = {
     "task": TaskRunner(_task),
     "go-task": TaskRunner(_task),
     "poe": TaskRunner(_poe),
-    "pre-commit": TaskRunner(_pre_commit, all_tasks=True),
-    "prek": TaskRunner(_pre_commit, all_tasks=True),
-    "tox": TaskRunner(_tox, ("tox", "exec", "-q", "-e", "{task}", "--"), ("-e", "--env")),
-    "nox": TaskRunner(_nox, options=("-s", "--session", "--sessions", "-e"), all_tasks=True),
+    "pre-commit": TaskRunner(_pre_commit, default_tasks=None),
+    "prek": TaskRunner(_pre_commit, default_tasks=None),
+    "tox": TaskRunner(_tox, TOX_LAUNCHER, options=("-e", "--env")),
+    "nox": TaskRunner(_nox, options=NOX_OPTIONS, default_tasks=None),
     "invoke": TaskRunner(_invoke),
     "inv": TaskRunner(_invoke),
 }
