@@ -199,9 +199,10 @@ def _raw_outputs(check: Check) -> dict[str, RawOutput]:
         return {}
     # Imported here: most commands pass by their exit status alone.
     from pytest_ralph.running.raw_output import RawOutput
+    from pytest_ralph.shell.command import Command
     from pytest_ralph.verify.stdout_kind import prints_number_last
 
-    number_is_last = prints_number_last(check.command)
+    number_is_last = prints_number_last(Command.parse(check.command))
     outputs = {}
     for stream in ("stdout", "stderr"):
         expects = [expect for expect in check.expect if expect.stream == stream]

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.model import Expect
+from pytest_ralph.verify.model import EMPTY, NONZERO, Expect
 from pytest_ralph.verify.stdout_kind import (
-    Prints,
     adds_lines,
-    always_prints,
     counts_several_files,
-    ends_with_echo,
     hides_zero,
     is_http,
+    is_search,
     lists_names,
-    prints,
     prints_in_turn,
     prints_nothing,
+    prints_numbers,
+    prints_something,
     searches,
-    searches_quietly,
     shows_contents,
     shows_http_status,
 )
+
+if TYPE_CHECKING:
+    from pytest_ralph.shell.command import Command
 
 # What is expected: nothing if the exit status says it already, None if that cannot be said.
 Answer: TypeAlias = Sequence[Expect] | None
@@ -57,7 +58,12 @@ _FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
 # What a tool prints beside anything else that it may print, such as a heading, is not counted.
 _COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
 
+_NONE = (("==", 0), ("<=", 0))
 _AT_LEAST_ONE = ((">", 0), ("!=", 0), (">=", 1))
+_ZERO = {
+    Stdout.COUNT: Expect("stdout", "==", 0),
+    Stdout.COUNTS: Expect("stdout", "sum==", 0),
+}
 
 
 class Amount(NamedTuple):
@@ -71,139 +77,89 @@ class Amount(NamedTuple):
     each: bool = False
 
     @property
+    def is_zero(self) -> bool:
+        return self.op == "==" and self.number == 0
+
+    @property
+    def is_of_each_line(self) -> bool:
+        return self.each and self.op == "=="
+
+    @property
+    def printed(self) -> Expect:
+        """What it asks of a command that prints just the number."""
+        return Expect("stdout", self.op, self.number)
+
+    @property
     def is_bare_status(self) -> bool:
         """Whether it may be an exit status: "returns 1"."""
-        is_status = self.op == "==" or (self.op, self.number) == ("!=", 0)
-        return is_status and self.verb in _STATUS_VERBS and not self.noun
+        if self.noun or self.verb not in _STATUS_VERBS:
+            return False
+        return self.op == "==" or (self.op, self.number) == ("!=", 0)
 
     @property
     def status(self) -> Expect:
         """What it asks if it is an exit status."""
         if self.op == "!=":
-            return Expect("exit", "nonzero")
+            return NONZERO
         return Expect("exit", "==", self.number)
 
 
-def expect_amount(command: str, amount: Amount) -> Answer:
+def expect_amount(command: Command, amount: Amount) -> Answer:
     """Return what an amount asks of a command."""
-    if _MEASURE.match(amount.noun) or _VERSION.search(command):
+    if _MEASURE.match(amount.noun) or _VERSION.search(command.text):
         return None
     if amount.is_bare_status and prints_nothing(command):
         return [amount.status]
-    if amount.each and amount.op == "==" and prints_in_turn(command):
+    if amount.is_of_each_line and prints_in_turn(command):
         return [Expect("stdout", "each_line==", amount.number)]
 
-    shown = prints(command)
-    if shown in (Prints.COUNT, Prints.COUNTS):
-        return _expect_of_count(command, amount)
+    if prints_numbers(command):
+        return _expect_count(command, amount)
     if _OUTCOME.match(amount.noun):
         return _expect_outcome(command, amount)
     if is_http(command):
         return _expect_http_status(command, amount)
-    if shown is Prints.LINES:
-        return _expect_of_listing(command, amount)
+    if command.stdout is Stdout.LINES:
+        return _expect_listing(command, amount)
     return _expect_of_tool(command, amount)
 
 
-def _expect_outcome(command: str, amount: Amount) -> Answer:
-    """Take "0 errors" for a run that went well; its status does not tell any other count."""
-    is_none = amount.op == "==" and amount.number == 0
-    if is_none and amount.verb and searches(command):
-        # "`make | grep error` returns 0 errors": what it looks for.
-        return expect_nothing(command)
-    if prints(command) is not Prints.STATUS:
-        return None
-    return [] if is_none else None
-
-
-def _expect_of_count(command: str, amount: Amount) -> Answer:
-    if hides_zero(command) and amount.op == "==" and amount.number == 0:
+def _expect_count(command: Command, amount: Amount) -> Answer:
+    if amount.is_zero and hides_zero(command):
         return expect_nothing(command)
     if amount.each and amount.op != "==" and counts_several_files(command):
         # What each of several files is compared with cannot be said of their sum.
         return None
-    if prints(command) is Prints.COUNTS:
-        return _expect_sum(amount)
-    return [Expect("stdout", amount.op, amount.number)]
-
-
-def _expect_of_tool(command: str, amount: Amount) -> Answer:
-    if amount.verb and _COUNTED_LINES.match(amount.noun):
-        return expect_lines(command, amount.op, amount.number)
-    if amount.noun:
-        return None
-    is_status = prints(command) is Prints.STATUS and amount.is_bare_status
-    if is_status and amount.number <= 2:
-        return [amount.status]
-    if Command.parse(command).last.role == "test":
-        # "`pytest` → 125": what it has counted is somewhere in its report.
-        return None
-    return [Expect("stdout", amount.op, amount.number)]
-
-
-def expect_lines(command: str, op: str, number: float) -> Answer:
-    """Return what a number of lines asks of a command's output."""
-    if adds_lines(command):
-        return None
-    if number == 0 and op in ("==", "<="):
-        return expect_nothing(command)
-    if (op, number) in _AT_LEAST_ONE:
-        return expect_something(command)
-    if op in ("==", ">="):
-        return [Expect("stdout", f"lines{op}", number)]
-    if op == ">":
-        return [Expect("stdout", "lines>=", number + 1)]
-    return None
-
-
-def expect_something(command: str) -> Answer:
-    """Return what "prints something" asks of a command."""
-    if searches(command):
-        # A search that finds something exits with 0.
-        return []
-    return [Expect("stdout", "nonempty")]
-
-
-def expect_nothing(command: str) -> Answer:
-    """Return what "prints nothing" asks of a command: a count is 0, anything else is empty."""
-    if ends_with_echo(command) or always_prints(command):
-        # It prints its own verdict or a heading, so its output is never empty.
-        return None
-    if searches_quietly(command):
-        # It never prints anything: its status says whether it has found something.
-        return [] if Command.parse(command).last.negated else [Expect("exit", "nonzero")]
-    shown = prints(command)
-    if hides_zero(command):
-        return [Expect("stdout", "empty")]
-    if shown is Prints.COUNT:
-        return [Expect("stdout", "==", 0)]
-    if shown is Prints.COUNTS:
-        return [Expect("stdout", "sum==", 0)]
-    return [Expect("stdout", "empty")]
-
-
-def _expect_sum(amount: Amount) -> Answer:
-    if amount.each and amount.op == "==":
+    if command.stdout is Stdout.COUNT:
+        return [amount.printed]
+    if amount.is_of_each_line:
         return [Expect("stdout", "each_line==", amount.number)]
-    if amount.op in ("==", ">="):
-        return [Expect("stdout", f"sum{amount.op}", amount.number)]
-    if amount.op == ">":
-        return [Expect("stdout", "sum>=", amount.number + 1)]
-    return [Expect("stdout", amount.op, amount.number)]
+    total = _expect_total("sum", amount.op, amount.number)
+    return [total or amount.printed]
 
 
-def _expect_http_status(command: str, amount: Amount) -> Answer:
+def _expect_outcome(command: Command, amount: Amount) -> Answer:
+    """Take "0 errors" for a run that went well; its status does not tell any other count."""
+    if not amount.is_zero:
+        return None
+    if amount.verb and searches(command):
+        # "`make | grep error` returns 0 errors": what it looks for.
+        return expect_nothing(command)
+    return [] if command.stdout is Stdout.STATUS else None
+
+
+def _expect_http_status(command: Command, amount: Amount) -> Answer:
     """Return what a status asks of a client that prints it; others print only the body."""
-    if amount.op == "==" and shows_http_status(command):
-        return [Expect("stdout", "contains", str(amount.number))]
-    return None
+    if amount.op != "==" or not shows_http_status(command):
+        return None
+    return [Expect("stdout", "contains", str(amount.number))]
 
 
-def _expect_of_listing(command: str, amount: Amount) -> Answer:
-    if _FORMATTED.search(command) and not amount.noun:
-        return [Expect("stdout", amount.op, amount.number)]
+def _expect_listing(command: Command, amount: Amount) -> Answer:
+    if not amount.noun and _FORMATTED.search(command.text):
+        return [amount.printed]
     if shows_contents(command):
-        return _expect_of_contents(command, amount)
+        return _expect_contents(command, amount)
     if amount.noun and not _is_one_per_line(command, amount.noun):
         return None
     if amount.each:
@@ -212,27 +168,81 @@ def _expect_of_listing(command: str, amount: Amount) -> Answer:
     if amount.verb in ("with", "shows") and not amount.noun:
         # "shows 5": a number of lines, or one that stands in a line.
         return None
-    return expect_lines(command, amount.op, amount.number)
+    return _expect_lines(command, amount.op, amount.number)
 
 
-def _is_one_per_line(command: str, noun: str) -> bool:
+def _expect_contents(command: Command, amount: Amount) -> Answer:
+    """`cat count.txt` returns 3: what is in the file, unless lines are counted.
+
+    "2 changed lines" of a difference are not the lines that it prints.
+    """
+    if amount.noun.startswith("line"):
+        return _expect_lines(command, amount.op, amount.number)
+    return None if amount.noun else [amount.printed]
+
+
+def _is_one_per_line(command: Command, noun: str) -> bool:
     """Whether each line is one of what is counted: "5 exports" of a search for `export`.
 
     "3 arguments" of a search for a function may all stand in one line.
     """
     if _LINES.match(noun) or lists_names(command):
         return True
-    written = command.lower()
+    written = command.text.lower()
     return any(word.rstrip("s") in written for word in noun.split())
 
 
-def _expect_of_contents(command: str, amount: Amount) -> Answer:
-    """`cat count.txt` returns 3: what is in the file, unless lines are counted.
-
-    "2 changed lines" of a difference are not the lines that it prints.
-    """
-    if amount.noun.startswith("line"):
-        return expect_lines(command, amount.op, amount.number)
+def _expect_of_tool(command: Command, amount: Amount) -> Answer:
+    if amount.verb and _COUNTED_LINES.match(amount.noun):
+        return _expect_lines(command, amount.op, amount.number)
     if amount.noun:
         return None
-    return [Expect("stdout", amount.op, amount.number)]
+    may_be_status = amount.is_bare_status and amount.number <= 2
+    if may_be_status and command.stdout is Stdout.STATUS:
+        return [amount.status]
+    if command.last.role == "test":
+        # "`pytest` → 125": what it has counted is somewhere in its report.
+        return None
+    return [amount.printed]
+
+
+def _expect_lines(command: Command, op: str, number: float) -> Answer:
+    """Return what a number of lines asks of a command's output."""
+    if adds_lines(command):
+        return None
+    if (op, number) in _NONE:
+        return expect_nothing(command)
+    if (op, number) in _AT_LEAST_ONE:
+        return expect_something(command)
+    total = _expect_total("lines", op, number)
+    return [total] if total else None
+
+
+def expect_something(command: Command) -> Answer:
+    """Return what "prints something" asks of a command."""
+    if searches(command):
+        # A search that finds something exits with 0.
+        return []
+    return [Expect("stdout", "nonempty")]
+
+
+def expect_nothing(command: Command) -> Answer:
+    """Return what "prints nothing" asks of a command: a count is 0, anything else is empty."""
+    if prints_something(command):
+        return None
+    if is_search(command) and prints_nothing(command):
+        # `grep -q` never prints anything: its status says whether it has found something.
+        return [] if command.last.negated else [NONZERO]
+    if hides_zero(command):
+        return [EMPTY]
+    return [_ZERO.get(command.stdout, EMPTY)]
+
+
+def _expect_total(what: Literal["lines", "sum"], op: str, number: float) -> Expect | None:
+    """Return the expectation on a number of lines or on a sum, or None if there is no such one."""
+    if op == ">":
+        op = ">="
+        number += 1
+    if op not in ("==", ">="):
+        return None
+    return Expect("stdout", f"{what}{op}", number)

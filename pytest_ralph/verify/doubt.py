@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.clauses import normalise
-from pytest_ralph.verify.stdout_kind import Prints, is_search, prints
+from pytest_ralph.verify.stdout_kind import is_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pytest_ralph.shell.command import Command
 
 _ABSENCE = regex(
     r"(?:it )?(?:does not|doesn't|must not|should not|do not|no longer) "
@@ -30,7 +33,7 @@ _MAY_FIND_NOTHING = regex(
 _CODE = regex(r"`[^`]*`")
 
 
-def may_find_nothing(command: str, unread: Sequence[str]) -> bool:
+def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
     """Whether words that were not understood allow a search to end with 1."""
     if not is_search(command):
         return False
@@ -39,11 +42,11 @@ def may_find_nothing(command: str, unread: Sequence[str]) -> bool:
     return any(_MAY_FIND_NOTHING.search(_CODE.sub("", words)) for words in unread)
 
 
-def may_mean_failure(command: str, unread: Sequence[str]) -> bool:
+def may_mean_failure(command: Command, unread: Sequence[str]) -> bool:
     """Whether words that were not understood may want a command to fail, or to list less."""
     for words in unread:
         if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
             return True
-    if is_search(command) or prints(command) is Prints.STATUS:
+    if is_search(command) or command.stdout is Stdout.STATUS:
         return False
     return any(_ABSENCE.match(words) for words in unread)

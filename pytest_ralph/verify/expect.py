@@ -11,13 +11,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify import statements
 from pytest_ralph.verify.amounts import OUTCOME_COUNT
 from pytest_ralph.verify.clauses import normalise, split_clauses
-from pytest_ralph.verify.model import Expect
+from pytest_ralph.verify.model import NONZERO, Expect
 from pytest_ralph.verify.statements import Ask, Statement, names_stream
-from pytest_ralph.verify.stdout_kind import Prints, is_http, prints
+from pytest_ralph.verify.stdout_kind import is_http
 from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ _DESCRIBING = words("prose", "describing")
 _MERGED_STREAMS = regex(r"2>&1|&>|\|&")
 _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied|cannot access)")
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
+# What fixes the output once and for all, so that a second one contradicts it.
+_WHOLE_OPS = frozenset(("==", "in", "empty", "lines==", "sum==", "each_line=="))
 _PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 # What may stand behind a statement without changing what it asks.
@@ -54,6 +58,15 @@ class Demands:
     files: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
 
+    @property
+    def concern_output(self) -> bool:
+        return any(one.stream != "exit" for one in self.expect)
+
+    def add(self, other: Demands) -> None:
+        self.expect += other.expect
+        self.files += other.files
+        self.unread += other.unread
+
 
 class Pattern(NamedTuple):
     """One way to state an expectation.
@@ -68,23 +81,48 @@ class Pattern(NamedTuple):
     ask: Ask
 
 
-def read_expectations(command: str, said: str) -> Demands:
-    """Return what `said`, the words behind `command`, and a comment in it ask of the command."""
-    comment = _COMMENT.search(command)
+def read_expectations(command_line: str, said: str) -> Demands:
+    """Return what `said`, the words behind a command, and a comment in it ask of the command."""
+    command = Command.parse(command_line)
+    comment = _COMMENT.search(command_line)
     if comment:
         said = f"{said}\n{comment['words']}"
-    demands = _read_clauses(command, said)
-    if not _MERGED_STREAMS.search(command):
+    demands = _read_clauses(command, _with_printed_words_quoted(command, said))
+    if not _MERGED_STREAMS.search(command_line):
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
     return demands
 
 
-def _read_clauses(command: str, said: str) -> Demands:
+def _with_printed_words_quoted(command: Command, said: str) -> str:
+    """Return the words with backticks around a bare word that is printed as it is.
+
+    "prints ok" means that very word behind `… && echo ok`, and of a command that prints some text;
+    of any other command it only says that all went well.
+    """
+    for echo in _ECHO.finditer(command.text):
+        word = echo["word"]
+        said = re.sub(rf"(?i)({_SAYS}){word}\b", rf"\1`{word}`", said)
+    if command.stdout is not Stdout.TEXT or is_http(command):
+        return said
+    return _BARE_WORD.sub(_quote_bare_word, said)
+
+
+def _quote_bare_word(found: re.Match[str]) -> str:
+    word = found["word"]
+    if word in _DESCRIBING or word.endswith("s") or word.startswith("non-"):
+        return found[0]
+    is_known = normalise(word) != word
+    if is_known and word != "ok":
+        return found[0]
+    return f"{found['verb']}`{word}`"
+
+
+def _read_clauses(command: Command, said: str) -> Demands:
     demands = Demands()
     is_about_output = False
     was_unread = False
-    for clause in split_clauses(_with_printed_words_quoted(command, said)):
+    for clause in split_clauses(said):
         if clause.goes_on and was_unread and _WITHOUT_SUBJECT.match(clause.text):
             # "… opens the file → `ready`" says what comes of something that was not understood.
             demands.unread.append(clause.source)
@@ -92,91 +130,62 @@ def _read_clauses(command: str, said: str) -> Demands:
         if clause.is_remark:
             _take_remark(command, clause, demands)
             continue
-        is_about_output = clause.goes_on and is_about_output
-        known = len(demands.expect)
-        unread_before = len(demands.unread)
-        _take(command, clause, demands, is_about_output)
-        is_understood = len(demands.unread) == unread_before
+        asked = _read_clause(command, clause, clause.goes_on and is_about_output)
+        demands.add(asked)
         # A count of tests is understood too, although nothing checks it.
-        was_unread = not is_understood and not OUTCOME_COUNT.search(clause.text)
-        if "stderr" in clause.source:
-            demands.expect[known:] = [_on_stderr(one) for one in demands.expect[known:]]
-        has_output = any(one.stream != "exit" for one in demands.expect)
-        is_about_output = has_output or bool(_PRINTING.match(clause.text))
+        was_unread = bool(asked.unread) and not OUTCOME_COUNT.search(clause.text)
+        is_about_output = demands.concern_output or bool(_PRINTING.match(clause.text))
     return demands
 
 
-def _take_remark(command: str, clause: Clause, demands: Demands) -> None:
+def _take_remark(command: Command, clause: Clause, demands: Demands) -> None:
     """Report a remark that may ask for more than the command shows.
 
     Beside an expectation it explains how that comes about: "returns 3 (one for each dish)".
     """
     if demands.expect or demands.files:
         return
-    asked = Demands()
-    _take(command, clause, asked, is_about_output=False)
+    asked = _read_clause(command, clause)
     if asked.expect or asked.unread:
         demands.unread.append(clause.source)
 
 
-def _with_printed_words_quoted(command: str, said: str) -> str:
-    """Return the words with backticks around a bare word that is printed as it is.
-
-    "prints ok" means that very word behind `… && echo ok`, and of a command that prints some text;
-    of any other command it only says that all went well.
-    """
-    for echo in _ECHO.finditer(command):
-        word = echo["word"]
-        said = re.sub(rf"(?i)({_SAYS}){word}\b", rf"\1`{word}`", said)
-    if prints(command) is Prints.TEXT and not is_http(command):
-        return _BARE_WORD.sub(_quote_bare_word, said)
-    return said
-
-
-def _quote_bare_word(found: re.Match[str]) -> str:
-    word = found["word"]
-    is_known = normalise(word) != word and word != "ok"
-    if is_known or word.endswith("s") or word.startswith("non-") or word in _DESCRIBING:
-        return found[0]
-    return f"{found['verb']}`{word}`"
-
-
-def _take(command: str, clause: Clause, demands: Demands, is_about_output: bool) -> None:
-    """Add to `demands` what one clause says.
+def _read_clause(command: Command, clause: Clause, is_about_output: bool = False) -> Demands:
+    """Return what one clause asks.
 
     `is_about_output`: an earlier clause of the sentence is about the output.
     """
     files = _created_files(command, clause)
     if files:
-        demands.files += files
-        return
+        return Demands(files=files)
     for statement, ask in _readings(command, clause, is_about_output):
         asked = ask(statement)
         if asked is None:
             continue
-        demands.expect += asked
-        if statement.group("rest"):
-            demands.unread.append(clause.source)
-        return
-    demands.unread.append(clause.source)
+        unread = [clause.source] if statement.group("rest") else []
+        if "stderr" in clause.source:
+            asked = [_on_stderr(one) for one in asked]
+        return Demands(list(asked), unread=unread)
+    return Demands(unread=[clause.source])
 
 
-def _created_files(command: str, clause: Clause) -> list[str]:
+def _created_files(command: Command, clause: Clause) -> list[str]:
     """Return the paths of "creates `x.txt`", unless one of its texts is no path."""
     made = _CREATES.fullmatch(clause.text)
     if made is None or names_stream(clause.source):
         return []
-    indexes = Statement(command, clause, made).indexes
-    made_values = [clause.values[int(index)] for index in indexes]
-    if any(value.kind == "quote" and "." not in value.text for value in made_values):
-        # "writes "done"": a text, not a file.
-        return []
-    paths = [value.text for value in made_values]
-    return paths if all(_PATH.fullmatch(path) for path in paths) else []
+    paths: list[str] = []
+    for value in Statement(command, clause, made).values:
+        is_quotation = value.kind == "quote" and "." not in value.text
+        if is_quotation or not _PATH.fullmatch(value.text):
+            # "writes "done"": a text, not a file.
+            return []
+        paths.append(value.text)
+    return paths
 
 
 def _readings(
-    command: str, clause: Clause, is_about_output: bool
+    command: Command, clause: Clause, is_about_output: bool
 ) -> Iterator[tuple[Statement, Ask]]:
     """Yield the patterns that match all of a clause, but for a tail that changes nothing."""
     for text in (clause.text, _without_tail(command, clause)):
@@ -186,17 +195,15 @@ def _readings(
                 yield Statement(command, clause, match, is_about_output), pattern.ask
 
 
-def _without_tail(command: str, clause: Clause) -> str:
+def _without_tail(command: Command, clause: Clause) -> str:
     place = _NAMED_PLACE.search(clause.text)
-    if place and clause.values[int(place["value"])].text in command:
+    if place and clause.values[int(place["value"])].text in command.text:
         return clause.text[: place.start()]
     return _TAIL.sub("", clause.text)
 
 
 def _on_stderr(one: Expect) -> Expect:
-    if one.stream == "stdout":
-        return one._replace(stream="stderr")
-    return one
+    return one._replace(stream="stderr") if one.stream == "stdout" else one
 
 
 def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
@@ -205,8 +212,7 @@ def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
     for one in expects:
         is_text = one.op in ("==", "contains")
         if is_text and _SYSTEM_ERROR.search(str(one.value)):
-            found.append(Expect("exit", "nonzero"))
-            found.append(Expect("stderr", "contains", one.value))
+            found += [NONZERO, Expect("stderr", "contains", one.value)]
         else:
             found.append(one)
     return found
@@ -219,26 +225,19 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     and 5 names" how the number comes about.
     """
     kept: list[Expect] = []
+    stated: set[str] = set()
     for one in expects:
-        subject = _subject_of(one)
-        if one.stream == "exit" and one.value and _NONZERO in kept:
+        if one.stream == "exit" and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
-            kept[kept.index(_NONZERO)] = one
-        is_stated = subject is not None and any(_subject_of(other) == subject for other in kept)
-        if not is_stated and one not in kept:
+            kept[kept.index(NONZERO)] = one
+        is_final = one.stream == "exit" or one.op in _WHOLE_OPS
+        if is_final and one.stream in stated:
+            continue
+        if is_final:
+            stated.add(one.stream)
+        if one not in kept:
             kept.append(one)
     return kept
-
-
-_NONZERO = Expect("exit", "nonzero")
-
-
-def _subject_of(one: Expect) -> str | None:
-    """Return what an expectation fixes once and for all, so that a second one contradicts it."""
-    is_whole = one.op in ("==", "in", "empty", "lines==", "sum==", "each_line==")
-    if one.stream == "exit" or is_whole:
-        return one.stream
-    return None
 
 
 _CREATES = regex(

@@ -9,7 +9,6 @@ from pytest_ralph.text.regex import regex
 
 Stream = Literal["exit", "stdout", "stderr"]
 
-
 # A reason that says itself that the check is manual.
 _MANUAL = regex(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
@@ -35,6 +34,10 @@ class Expect(NamedTuple):
         if self.value is None:
             return f"{name} {self.op}"
         return f"{name} {self.op} {self.value!r}"
+
+
+NONZERO = Expect("exit", "nonzero")
+EMPTY = Expect("stdout", "empty")
 
 
 class Check(NamedTuple):

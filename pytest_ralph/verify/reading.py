@@ -201,12 +201,13 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
     for mention, is_alternative in zip(found, _alternatives(found), strict=True):
+        command = Command.parse(mention.command)
         demands = _demands_of(mention, passage, shared, len(found) == 1, reading)
-        if not demands.expect and may_mean_failure(mention.command, demands.unread):
+        if not demands.expect and may_mean_failure(command, demands.unread):
             # Its exit status would say the opposite of what the words mean.
             reading.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
             continue
-        if not demands.expect and may_find_nothing(mention.command, demands.unread):
+        if not demands.expect and may_find_nothing(command, demands.unread):
             demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         reading.unread += demands.unread
         check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
@@ -284,7 +285,7 @@ def _expected_elsewhere(
     expect = read_expectations(mention.command, shared).expect
     if expect:
         return expect
-    if searches(mention.command) and _NONE_OF_IT.fullmatch(mention.before):
+    if searches(Command.parse(mention.command)) and _NONE_OF_IT.fullmatch(mention.before):
         return [Expect("stdout", "empty")]
     if is_only and _is_lead(mention.before):
         stated = read_expectations(mention.command, _LEAD_END.sub("", mention.before))
