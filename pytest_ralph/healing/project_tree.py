@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.change_log import append_changes, read_changes
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.snapshot import Snapshots
+from pytest_ralph.running.project_files import files_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,6 +39,7 @@ class ProjectTree:
     def __init__(self, root: Path, backups: Path, git: Git | None) -> None:
         self.root = root
         self.backups = backups
+        self._git = git
         list_files = None if git is None else git.files
         self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
         self.lock = threading.Lock()
@@ -75,6 +80,29 @@ class ProjectTree:
     def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
         """Return how the files of the project differ from the snapshot `before`."""
         return self.snapshots.changes(before, self.snapshots.take())
+
+    def file_changed_between(self, start: float, end: float) -> str:
+        """Return the file of the project that was changed last in that time; "" if none was.
+
+        Files that ralph writes do not count.
+        """
+        times = {}
+        for path in self._files():
+            if path.rpartition("/")[2] in SPEC_FILES:
+                continue
+            with contextlib.suppress(OSError):
+                times[path] = (self.root / path).lstat().st_ctime
+        changed = [path for path, time in times.items() if start < time < end]
+        return max(changed, key=times.__getitem__, default="")
+
+    def _files(self) -> Iterable[str]:
+        if self._git is None:
+            return files_below(self.root)
+        try:
+            return self._git.files()
+        except GitError:
+            # An executor may have removed the repository.
+            return files_below(self.root)
 
     def changes_for(self, owner: str, *, earlier: bool) -> list[Change]:
         """Return what executors and repairs changed for a task in this run, oldest first.

@@ -92,10 +92,15 @@ class TaskRun:
         self.timeout = task_timeout(task, services.settings.timeout)
         self.result: TaskResult | None = None
         self.failed: FailedAttempt | None = None
+        # When the first attempt failed, and how many executor runs had begun by then.
         self._failed_at = 0.0
+        self._runs_before = 0
+        self._waiting_since = 0.0
         self._extended = False
         self._retries = 0
         self._probed = False
+        # A file that somebody else changed between the failed first attempt and the next one.
+        self._changed_meanwhile = ""
         self._fixer: Fixer | None = None
         self._last_verified: FailedAttempt | None = None
         # The files that the task names and that were not there after the last Verify.
@@ -149,7 +154,10 @@ class TaskRun:
     def _keep_failed(self, failed: FailedAttempt) -> None:
         """Keep the failed first attempt until it is recovered."""
         self.failed = failed
-        self._failed_at = time.monotonic()
+        self._waiting_since = time.monotonic()
+        self._failed_at = time.time()
+        if self.recovery:
+            self._runs_before = self.services.tree.runs
 
     def _can_be_executed(self) -> bool:
         """Whether the task is open, and its Verify can tell whether it has been carried out."""
@@ -163,7 +171,7 @@ class TaskRun:
         if self.result is None:
             assert self.failed is not None
             # Waiting for the siblings in a [P] group is not time of this task.
-            self.log.waited += time.monotonic() - self._failed_at
+            self.log.waited += time.monotonic() - self._waiting_since
             if self.recovery:
                 with self.services.file_turn(self._files_at_stake):
                     self.result = self._recover()
@@ -188,16 +196,16 @@ class TaskRun:
         try:
             while failed is not None:
                 decision = self.fixer.decide(failed)
-                if self._is_flake(failed, decision):
-                    return self._recovered() if self.log.last_fix else self._flaky()
+                if self._passes_again(failed, decision):
+                    return self._passed_again()
                 decision = self._confirm(failed, decision)
                 failed = self._verify_after(self._act_on(decision, failed))
         except GaveUpError as given_up:
             return self._escalate(given_up.decision)
         return self._recovered()
 
-    def _is_flake(self, failed: FailedAttempt, decision: Decision) -> bool:
-        """Before the first fix of a failure that may be transient: whether it passes unchanged."""
+    def _passes_again(self, failed: FailedAttempt, decision: Decision) -> bool:
+        """Before the first fix of a failure that may be transient: whether the task passes now."""
         from pytest_ralph.healing.decide import pause_before_probe
 
         pause = pause_before_probe(failed, decision)
@@ -205,10 +213,26 @@ class TaskRun:
             return False
         self._probed = True
         self.services.pause(pause)
-        is_flake = self.passes(flaky=True)
-        if not is_flake:
+        began = time.time()
+        verified, _ = self._run_verify("again")
+        if not verified.passed:
             self.log.note(f"{self.task.id}: failed again with nothing changed")
-        return is_flake
+            return False
+        self._changed_meanwhile = self._file_changed_by_others(began)
+        is_flaky = not self._changed_meanwhile
+        self.log.verified(verified, None, timeout=self.timeout, flaky=is_flaky)
+        return True
+
+    def _file_changed_by_others(self, verified_again: float) -> str:
+        """Return a file that was changed after the first attempt; empty if there is none.
+
+        A file that is changed while Verify runs again counts only if somebody else may be at work:
+        otherwise Verify itself has changed it.
+        """
+        tree = self.services.tree
+        others_work = tree.runs > self._runs_before or self.services.has_other_workers
+        end = time.time() if others_work else verified_again
+        return tree.file_changed_between(self._failed_at, end)
 
     def _confirm(self, failed: FailedAttempt, decision: Decision) -> Decision:
         """The decision to act on: a person may change it, and retries are limited."""
@@ -281,11 +305,11 @@ class TaskRun:
         fault_point("after an attempt")
         return self._last_verified
 
-    def passes(self, *, flaky: bool = False) -> bool:
+    def passes(self) -> bool:
         """Run Verify, and record only a pass: a failure is no further attempt."""
-        verified, _ = self._run_verify("again, nothing changed" if flaky else "")
+        verified, _ = self._run_verify("")
         if verified.passed:
-            self.log.verified(verified, None, timeout=self.timeout, flaky=flaky)
+            self.log.verified(verified, None, timeout=self.timeout)
         return verified.passed
 
     def _run_verify(self, why: str) -> tuple[VerifyResult, str]:
@@ -498,8 +522,13 @@ class TaskRun:
         result = self.log.ended(outcome, reason)
         return result._replace(commit=commit, absent=self._absent)
 
-    def _flaky(self) -> TaskResult:
+    def _passed_again(self) -> TaskResult:
+        """End a task that passes although nobody has fixed it, at least not for this failure."""
+        if self.log.last_fix:
+            return self._recovered()
         self.spec_files.passed(self.task, self.services.max_attempts)
+        if self._changed_meanwhile:
+            return self._passed("recovered", f"passes since {self._changed_meanwhile} was changed")
         return self._passed("flaky", "failed, then passed with nothing changed")
 
     def _recovered(self) -> TaskResult:

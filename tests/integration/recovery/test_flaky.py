@@ -111,3 +111,20 @@ def test_statistics_count_a_flaky_task_as_passed(project: Project) -> None:
     assert statistics["runs"][0]["failed"] == 0
     assert [task["task"] for task in statistics["flaky"]] == ["1.1"]
     assert statistics["by_executor"] == []
+
+
+def test_work_of_a_sibling_is_a_change(project: Project) -> None:
+    project.write("code.txt", "broken\n")
+    project.write("quick.sh", f"grep -q fixed code.txt || {{ echo '{ASSERTION}'; exit 1; }}")
+    project.write("slow.sh", "sh quick.sh && exit; sleep 1; sh quick.sh")
+    project.spec(
+        "- [ ] 1.1 [P] Slow\n  - **Verify**: `sh slow.sh`\n"
+        "- [ ] 1.2 [P] Quick\n  - **Verify**: `sh quick.sh`\n"
+    )
+    executor = project.shell("echo fixed > code.txt")
+    result = project.run("-v", "--ralph-jobs=2", executor=executor)
+
+    assert result.ret == 0
+    assert project.calls == ["1.2.1"]
+    result.stdout.fnmatch_lines(["*::1.1 RECOVERED*", "*passes since code.txt was changed*"])
+    result.stdout.no_fnmatch_line("*FLAKY*")
