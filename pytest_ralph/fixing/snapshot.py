@@ -225,13 +225,14 @@ class Snapshots:
         parts = path.split("/")
         if parts[0] == RALPH_DIRECTORY or is_temporary(parts[-1]):
             return None
-        state = state_of(self.root / path)
+        file = self.root / path
+        state = state_of(file)
         if state is None or state.is_link:
             return state
         if parts[-1] == STATE_NAME or path == self._own:
             # Only we write the state, and it is never put back.
             return state
-        return state._replace(copy=self._copy(self.root / path, state))
+        return state._replace(copy=self._copy(file, state))
 
     def _copy(self, file: Path, state: FileState) -> str:
         """Copy a file unless it is too large, and return the path of the copy."""

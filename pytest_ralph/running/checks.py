@@ -88,7 +88,7 @@ class VerifyResult(NamedTuple):
             return (f"command {len(self.checked)} of {self.commands}",)
         notes = []
         for result in self.checked[:-1]:
-            expected = "; ".join(str(unmet) for unmet in result.unmet)
+            expected = "; ".join(map(str, result.unmet))
             notes.append(f"`{result.check.command}` did not pass either: expected {expected}")
         return tuple(notes)
 

@@ -101,12 +101,15 @@ def in_words(expect: Expect) -> str:
         stream = "exit status"
         words = EXIT_WORDS
     phrase = words.get(expect.op, f"{{stream}} {expect.op} {{value}}")
-    value = " or ".join(map(repr, _alternatives(expect.value)))
+    value = " or ".join(map(repr, alternatives(expect.value)))
     return phrase.format(stream=stream, value=value, count=count_of_lines(expect.value))
 
 
-def _alternatives(value: object) -> Sequence[object]:
-    return value if isinstance(value, (tuple, list)) else (value,)
+def alternatives(value: object) -> Sequence[object]:
+    """Return the values of which one is expected."""
+    if isinstance(value, (tuple, list)):
+        return value
+    return (value,)
 
 
 def count_of_lines(count: object) -> str:
@@ -147,7 +150,7 @@ def holds(expect: Expect, text: str) -> bool:
     if expect.op == "nonzero":
         return printed not in ("", "0")
     if expect.op == "in":
-        return any(is_equal(value, text) for value in _alternatives(expect.value))
+        return any(is_equal(value, text) for value in alternatives(expect.value))
     return _compare_text(expect.op, expect.value, text)
 
 

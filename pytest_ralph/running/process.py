@@ -151,7 +151,9 @@ class Process:
             return self._child.wait()
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         assert ended is not None
-        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+        if ended.si_code == os.CLD_EXITED:
+            return ended.si_status
+        return -ended.si_status
 
     def keep_reading(self) -> None:
         """Keep reading the output of background children until they have ended."""

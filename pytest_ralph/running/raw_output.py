@@ -107,14 +107,16 @@ class RawOutput:
         if expect in self._readers:
             return self._readers[expect].is_met()
         text = self._start + self._end
-        if self._number_is_last and isinstance(expect.value, (int, float)):
+        wants_number = isinstance(expect.value, (int, float))
+        if wants_number and self._number_is_last:
             text = text.rstrip().rpartition("\n")[2]
         return holds(expect, text)
 
     def found(self, expect: Expect) -> str:
         """Return what was found, in words; empty if the output itself says it."""
-        reader = self._readers.get(expect)
-        return "" if reader is None else reader.found()
+        if expect not in self._readers:
+            return ""
+        return self._readers[expect].found()
 
 
 def make_reader(expect: Expect) -> Reader | None:

@@ -134,14 +134,6 @@ class _Plan(NamedTuple):
         )
 
 
-class _Kept(NamedTuple):
-    """A `keep` command that has ended, with background processes that live on."""
-
-    label: str
-    plan: _Plan
-    process: Process
-
-
 class Runner:
     """Runs the commands of one run, from any number of threads. Call `close` at the end."""
 
@@ -169,7 +161,8 @@ class Runner:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._running: dict[int, Process] = {}
-        self._kept: list[_Kept] = []
+        # Label → the `keep` commands that have ended, with background processes that live on.
+        self._kept: dict[str, list[tuple[Process, _Plan]]] = {}
         self._stopped = False
         self._children: weakref.WeakSet[Runner] = weakref.WeakSet()
         self._asks_for_junit = not config_speaks_of_junit(root)
@@ -189,7 +182,7 @@ class Runner:
             child.root = root.absolute()
             child.environ = {**self.environ, **env}
             child._running = {}  # noqa: SLF001 - also a Runner
-            child._kept = []  # noqa: SLF001
+            child._kept = {}  # noqa: SLF001
             child._children = weakref.WeakSet()  # noqa: SLF001
             self._children.add(child)
         return child
@@ -243,7 +236,7 @@ class Runner:
         duration = time.monotonic() - started
         has_ended = in_time and not self._stopped
         if keep and has_ended:
-            self._keep(_Kept(label, plan, process))
+            self._keep(label, process, plan)
             return plan.ended(process.peek(), duration, junit=self._written(plan))
 
         code = self._finish(process, plan, thorough=not has_ended or duration > LONG)
@@ -309,15 +302,14 @@ class Runner:
     def release(self, label: str) -> None:
         """End what the `keep` commands with this label left running."""
         with self._lock:
-            ended = [kept for kept in self._kept if kept.label == label]
-            self._kept = [kept for kept in self._kept if kept.label != label]
-        for kept in ended:
-            self._finish(kept.process, kept.plan, thorough=True)
+            ended = self._kept.pop(label, [])
+        for process, plan in ended:
+            self._finish(process, plan, thorough=True)
 
     def close(self) -> None:
         """End the run: kill everything that it started."""
         self.stop()
-        for label in {kept.label for kept in self._kept}:
+        for label in list(self._kept):
             self.release(label)
         kill_marked(self.mark, whole_run=True)
         self._watcher.close()
@@ -351,10 +343,11 @@ class Runner:
         suffixes = {"stdout": ".log"}
         if split:
             suffixes = {"stdout": ".out.log", "stderr": ".err.log"}
+        printed = printed or {}
         writers = []
         for stream, suffix in suffixes.items():
-            raw_output = printed.get(stream) if printed else None
-            writers.append(SpoolWriter(f"{log}{suffix}", self._limit, self._mask, raw_output))
+            file = f"{log}{suffix}"
+            writers.append(SpoolWriter(file, self._limit, self._mask, printed.get(stream)))
         return _Plan(
             command=command,
             argv=argv,
@@ -457,13 +450,13 @@ class Runner:
             mask_file(written, self._mask)
         return written
 
-    def _keep(self, kept: _Kept) -> None:
+    def _keep(self, label: str, process: Process, plan: _Plan) -> None:
         """Leave the background processes of a command running, and go on reading their output."""
-        for writer in kept.plan.writers:
+        for writer in plan.writers:
             writer.flush(everything=True)
-        kept.process.keep_reading()
+        process.keep_reading()
         with self._lock:
-            self._kept.append(kept)
+            self._kept.setdefault(label, []).append((process, plan))
 
 
 class _Heartbeat:
@@ -490,10 +483,13 @@ class _Heartbeat:
             self._show_last_line(self._show, now)
         if self._watch is not None and now - self._watched_at >= HEARTBEAT:
             self._watched_at = now
-            for writer in self._writers:
-                writer.flush()
-            self.idle = not self._watch([writer.spool() for writer in self._writers])
+            self.idle = not self._watch(self._output())
         return not self.idle
+
+    def _output(self) -> list[Spool]:
+        for writer in self._writers:
+            writer.flush()
+        return [writer.spool() for writer in self._writers]
 
     def _show_last_line(self, show: Callable[[str], None], now: float) -> None:
         """Show the line printed last, unless nothing was printed since the last call."""
@@ -512,17 +508,19 @@ def _process(argv: Sequence[str], plan: _Plan, stdin: str | os.PathLike[str]) ->
 
 def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
     """Return in one line why the command cannot be started."""
-    number = error.errno if isinstance(error, OSError) else None
-    words = plan.argv or [plan.command]
     if not plan.cwd.is_dir():
         return f"directory not found: {plan.cwd}"
     if stdin is not None and not stdin.is_file():
         return f"input file not found: {stdin}"
-    if number == errno.E2BIG:
-        size = sum(len(os.fsencode(word)) for word in words) // 1000
-        too_long = f"command line or environment too long for this system ({size} kB)"
-        return f"{too_long}: {plan.command[:60]!r}"
-    reason = os.strerror(number) if number else str(error)
+
+    words = plan.argv or [plan.command]
+    reason = str(error)
+    if isinstance(error, OSError) and error.errno:
+        reason = os.strerror(error.errno)
+        if error.errno == errno.E2BIG:
+            size = sum(len(os.fsencode(word)) for word in words) // 1000
+            too_long = f"command line or environment too long for this system ({size} kB)"
+            return f"{too_long}: {plan.command[:60]!r}"
     return f"cannot run {words[0][:200]!r}: {reason}"
 
 

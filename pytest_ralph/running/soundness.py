@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pytest_ralph.running.expectations import alternatives
 from pytest_ralph.shell.command import SHELLS, Command
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pytest_ralph.running.runner import CommandResult, Runner
     from pytest_ralph.running.stages import StageResults
     from pytest_ralph.shell.command import Stage
@@ -36,6 +39,8 @@ Reason = Literal[
 # What a shell reports for a command that died of SIGINT, SIGQUIT, SIGILL, ... SIGTERM. SIGPIPE
 # (141) is missing: it ends `yes | head -1` as it should.
 FATAL_STATUSES = frozenset({130, 131, 132, 133, 134, 135, 136, 137, 139, 143})
+# The statuses of a stage that did not do its work.
+DEFECT_STATUSES = FATAL_STATUSES | {NOT_EXECUTABLE, NOT_FOUND}
 SIGPIPE = 13
 # xargs reports this if any of its commands failed; for grep that is a file without a match.
 XARGS_FAILED = 123
@@ -103,30 +108,33 @@ class CheckRun:
     def succeeded(self) -> bool:
         return self.ended.exit_code == 0
 
+    @cached_property
+    def wanted(self) -> set[str]:
+        """The kinds of expectations in the field."""
+        return {expect.op for expect in self.check.expect}
+
     @property
     def may_fail(self) -> bool:
         """Whether the field wants any status but 0."""
-        return any(expect.op == "nonzero" for expect in self.check.expect)
+        return "nonzero" in self.wanted
 
     @property
     def wants_words(self) -> bool:
         """Whether the field wants something in the output."""
-        return any(expect.op in ("contains", "matches") for expect in self.check.expect)
+        return not self.wanted.isdisjoint(("contains", "matches"))
 
     @property
     def is_about_stderr(self) -> bool:
         return any(expect.stream == "stderr" for expect in self.check.expect)
 
-    def names_status(self, status: int | None) -> bool:
-        """Whether the field expects this very exit status."""
+    @cached_property
+    def named_statuses(self) -> set[object]:
+        """The exit statuses that the field expects by their numbers."""
+        named: set[object] = set()
         for expect in self.check.expect:
-            if expect.stream != "exit":
-                continue
-            if expect.op == "==" and expect.value == status:
-                return True
-            if expect.op == "in" and isinstance(expect.value, tuple) and status in expect.value:
-                return True
-        return False
+            if expect.stream == "exit" and expect.op in ("==", "in"):
+                named.update(alternatives(expect.value))
+        return named
 
 
 def find_defect(
@@ -140,21 +148,22 @@ def find_defect(
     run = CheckRun(check, ended, stages)
     if ended.timed_out or ended.interrupted or _is_expected_failure(run):
         return None
-    defect = _syntax_error(run, runner)
-    if defect is not None:
-        return defect
+    return next(_defects(run, runner), None)
 
-    detectors = [_missing_program, _from_statuses, _broken_script]
-    if check.reads_output:
-        detectors += [_unread_input, _exception, _error_in_place_of_output]
+
+def _defects(run: CheckRun, runner: Runner) -> Iterator[Defect]:
+    """Yield the defects of a command, the one that explains most first."""
+    yield from _syntax_error(run, runner)
+    yield from _missing_program(run)
+    yield from _from_statuses(run)
+    yield from _broken_script(run)
+    if run.check.reads_output:
+        yield from _unread_input(run)
+        yield from _exception(run)
+        yield from _error_in_place_of_output(run)
     else:
-        detectors += [_failed_hidden_search, _search_that_has_to_fail]
-
-    for detector in detectors:
-        defect = detector(run)
-        if defect is not None:
-            return defect
-    return None
+        yield from _failed_hidden_search(run)
+        yield from _search_that_has_to_fail(run)
 
 
 def _is_expected_failure(run: CheckRun) -> bool:
@@ -162,88 +171,82 @@ def _is_expected_failure(run: CheckRun) -> bool:
 
     `nosuchtool | wc -l` ends with 0 and `nosuchtool | grep x` with 1.
     """
-    if run.succeeded or not run.names_status(run.ended.exit_code):
+    if run.succeeded or run.ended.exit_code not in run.named_statuses:
         return False
-    for status in run.stages.statuses:
-        is_defect = status in FATAL_STATUSES or status in (NOT_EXECUTABLE, NOT_FOUND)
-        if is_defect and not run.names_status(status):
-            return False
-    return True
+    defects = DEFECT_STATUSES.intersection(run.stages.statuses)
+    return defects <= run.named_statuses
 
 
-def _syntax_error(run: CheckRun, runner: Runner) -> Defect | None:
+def _syntax_error(run: CheckRun, runner: Runner) -> Iterator[Defect]:
     """A command line that the shell cannot parse."""
     if run.succeeded or not _SYNTAX_ERROR.search(run.ended.output()):
-        return None
+        return
     # The words may be those of a tool: ask the shell.
     message = runner.syntax_error(run.check.command)
-    return Defect("syntax", message) if message else None
+    if message:
+        yield Defect("syntax", message)
 
 
-def _missing_program(run: CheckRun) -> Defect | None:
+def _missing_program(run: CheckRun) -> Iterator[Defect]:
     """A program that the shell did not find, unless the command line provides for that."""
+    status_tells = not run.check.reads_output and NOT_FOUND not in run.stages.statuses
     for stage in run.command.stages:
-        is_reported = _reports_missing(stage, run.errors)
-        if not is_reported and stage.executable not in run.stages.missing:
+        name = stage.executable
+        is_reported = _reports_missing(name, run.errors)
+        if not is_reported and name not in run.stages.missing:
+            continue
+        if status_tells and not stage.nested and not stage.negated:
             continue
 
-        is_hidden = stage.nested or stage.negated or NOT_FOUND in run.stages.statuses
-        if not is_hidden and not run.check.reads_output:
-            continue
         is_piped = "|" in (stage.before, stage.after)
-        is_alternative = stage.after == "||"
-        if is_piped or stage.negated or (is_reported and not is_alternative):
-            name = stage.executable
-            return Defect("not found", f"{name}: command not found", missing=name)
-    return None
+        is_unexpected = is_reported and stage.after != "||"
+        if is_piped or stage.negated or is_unexpected:
+            yield Defect("not found", f"{name}: command not found", missing=name)
 
 
-def _reports_missing(stage: Stage, errors: str) -> bool:
-    """Whether the shell wrote that it did not find the program of a stage."""
-    reports = (f" {stage.executable}: command not found", f" {stage.executable}: not found")
-    return any(report in errors for report in reports)
+def _reports_missing(name: str, errors: str) -> bool:
+    """Whether the shell wrote that it did not find a program."""
+    return f" {name}: command not found" in errors or f" {name}: not found" in errors
 
 
-def _from_statuses(run: CheckRun) -> Defect | None:
+def _from_statuses(run: CheckRun) -> Iterator[Defect]:
     """A stage of the last pipeline that was not found, not executable or killed."""
     statuses = run.stages.statuses
     if run.check.expect:
         statuses = (*statuses, run.ended.exit_code or 0)
 
     if NOT_FOUND in statuses:
-        return Defect("not found", f"exit status {NOT_FOUND}, not found")
+        yield Defect("not found", f"exit status {NOT_FOUND}, not found")
     if NOT_EXECUTABLE in statuses:
-        return Defect("not executable", f"exit status {NOT_EXECUTABLE}, cannot be executed")
+        yield Defect("not executable", f"exit status {NOT_EXECUTABLE}, cannot be executed")
 
     if run.command.has_time_limit:
         # The command is meant to be killed.
-        return None
+        return
     if run.check.expect and run.ended.signal not in (None, SIGPIPE):
-        return Defect("killed", f"signal {run.ended.signal}")
+        yield Defect("killed", f"signal {run.ended.signal}")
     for status in statuses:
         if status in FATAL_STATUSES:
-            return Defect("killed", f"exit status {status}, killed by a signal")
-    return None
+            yield Defect("killed", f"exit status {status}, killed by a signal")
 
 
-def _broken_script(run: CheckRun) -> Defect | None:
+def _broken_script(run: CheckRun) -> Iterator[Defect]:
     """A script that its shell could not parse, unless a failure or the message is expected."""
     if run.is_about_stderr:
-        return None
+        return
     if run.succeeded and not _hides_failure(run):
         # A command that only prints such words, or goes on.
-        return None
+        return
     stages = run.command.stages
     may_fail = run.may_fail or any(stage.negated for stage in stages)
     if may_fail and any(map(_only_parses, stages)):
-        return None
+        return
 
     # A tool that fails because of a script it was given, such as a linter, has done its work.
     may_be_finding = run.wants_words or may_fail
     for match in _BROKEN_SCRIPT.finditer(_messages(run)):
         if not may_be_finding or _is_run(match["name"], run.command):
-            return Defect("broken script", match[0].strip())
-    return None
+            yield Defect("broken script", match[0].strip())
 
 
 def _messages(run: CheckRun) -> str:
@@ -261,7 +264,8 @@ def _hides_failure(run: CheckRun) -> bool:
     stages = run.command.stages
     if any(stage.nested or stage.negated for stage in stages):
         return True
-    if not any(stage.before == "|" for stage in stages):
+    has_pipe = any(stage.before == "|" for stage in stages)
+    if not has_pipe:
         return False
     statuses = run.stages.statuses
     return not statuses or any(statuses)
@@ -285,47 +289,41 @@ def _is_run(name: str, command: Command) -> bool:
     return False
 
 
-def _search_that_has_to_fail(run: CheckRun) -> Defect | None:
+def _search_that_has_to_fail(run: CheckRun) -> Iterator[Defect]:
     """`grep -q TODO missing.py` "fails" although it has not searched anything."""
     if not run.may_fail:
-        return None
+        return
     for stage in run.command.own_stages:
         # `git show HEAD:removed.py` fails as it should.
         if stage.program == "git" or not _is_search(stage):
             continue
-        defect = _search_error(stage, run)
-        if defect is None and stage.after == "&&":
-            defect = _unreadable_operand(stage, run.errors)
-        if defect is not None:
-            return defect
-    return None
+        yield from _search_error(stage, run)
+        if stage.after == "&&":
+            yield from _unreadable_operand(stage, run.errors)
 
 
-def _failed_hidden_search(run: CheckRun) -> Defect | None:
+def _failed_hidden_search(run: CheckRun) -> Iterator[Defect]:
     """`! grep TODO missing.txt` and `test -z "$(cat missing.txt)"` succeed."""
     if not run.succeeded:
-        return None
+        return
     for stage in run.command.stages:
         is_hidden = stage.negated or (stage.nested and stage.after != "||")
         if not is_hidden or not _reads_files(stage):
             continue
-        find_error = _reported_error if stage.program == "git" else _unreadable_operand
-        defect = find_error(stage, run.errors)
-        if defect is not None:
-            return defect
-    return None
+        if stage.program == "git":
+            yield from _reported_error(stage, run.errors)
+        else:
+            yield from _unreadable_operand(stage, run.errors)
 
 
-def _unread_input(run: CheckRun) -> Defect | None:
+def _unread_input(run: CheckRun) -> Iterator[Defect]:
     """A tool that could not search or read what it was given."""
     for stage in run.command.stages:
-        defect = _failed_redirection(stage, run.errors) or _search_error(stage, run)
-        if defect is not None:
-            return defect
-    return None
+        yield from _failed_redirection(stage, run.errors)
+        yield from _search_error(stage, run)
 
 
-def _failed_redirection(stage: Stage, errors: str) -> Defect | None:
+def _failed_redirection(stage: Stage, errors: str) -> Iterator[Defect]:
     """A file that the shell could not open for a stage, which then never started."""
     for redirection in stage.redirections:
         reports = (
@@ -335,61 +333,51 @@ def _failed_redirection(stage: Stage, errors: str) -> Defect | None:
         )
         for line in errors.splitlines():
             if any(report in line for report in reports):
-                return Defect("search error", line)
-    return None
+                yield Defect("search error", line)
 
 
-def _search_error(stage: Stage, run: CheckRun) -> Defect | None:
+def _search_error(stage: Stage, run: CheckRun) -> Iterator[Defect]:
     """The error status of a search tool, or its message where a pipe or `!` hides the status.
 
     Of a tool that only reads, such as `cat`, the message counts wherever it stands.
     """
-    if stage.program == "find":
-        return _unreadable_operand(stage, run.errors)
     is_last = stage is run.command.last
-    if is_last and not stage.negated and _is_search(stage):
-        return _search_status(stage, run.ended.exit_code or 0)
-    if not is_last and stage.after != "|":
-        return None
-    if _reads_files(stage):
-        return _reported_error(stage, run.errors)
-    return None
+    if stage.program == "find":
+        yield from _unreadable_operand(stage, run.errors)
+    elif is_last and not stage.negated and _is_search(stage):
+        yield from _search_status(stage, run.ended.exit_code or 0)
+    elif (is_last or stage.after == "|") and _reads_files(stage):
+        yield from _reported_error(stage, run.errors)
 
 
-def _unreadable_operand(stage: Stage, errors: str) -> Defect | None:
+def _unreadable_operand(stage: Stage, errors: str) -> Iterator[Defect]:
     """A file or directory of the command line that a search could not read.
 
     Its status does not tell: it is the same for a file below that it may not read.
     """
-    defect = _reported_error(stage, errors)
-    if defect is None:
-        return None
-    unquoted = defect.message.translate(_QUOTES)
-    for operand in stage.operands:
-        if f" {operand}: " in unquoted:
-            return defect
-    return None
+    for defect in _reported_error(stage, errors):
+        unquoted = defect.message.translate(_QUOTES)
+        if any(f" {operand}: " in unquoted for operand in stage.operands):
+            yield defect
 
 
-def _reported_error(stage: Stage, errors: str) -> Defect | None:
-    """The error that a search tool wrote, such as a file that it cannot read."""
+def _reported_error(stage: Stage, errors: str) -> Iterator[Defect]:
+    """The first error that a search tool wrote, such as a file that it cannot read."""
     names = [stage.program]
     if stage.program == "git":
         names.append("fatal")
     prefixes = tuple(f"{name}: " for name in names)
     for line in errors.splitlines():
         if line.startswith(prefixes) and not _HARMLESS.search(line):
-            return Defect("search error", line)
-    return None
+            yield Defect("search error", line)
+            return
 
 
-def _search_status(stage: Stage, status: int) -> Defect | None:
+def _search_status(stage: Stage, status: int) -> Iterator[Defect]:
     """Status 1 of a search means that nothing was found; a higher one is an error."""
-    if status < 2:
-        return None
-    if status == XARGS_FAILED and "xargs" in stage.launchers:
-        return None
-    return Defect("search error", f"exit status {status} of {stage.program}")
+    is_of_xargs = status == XARGS_FAILED and "xargs" in stage.launchers
+    if status > 1 and not is_of_xargs:
+        yield Defect("search error", f"exit status {status} of {stage.program}")
 
 
 def _is_search(stage: Stage) -> bool:
@@ -402,14 +390,14 @@ def _reads_files(stage: Stage) -> bool:
     return _is_search(stage) or stage.is_listed("readers")
 
 
-def _exception(run: CheckRun) -> Defect | None:
+def _exception(run: CheckRun) -> Iterator[Defect]:
     """An uncaught exception, unless a failure or its message is what the field expects."""
     if run.is_about_stderr or run.may_fail:
-        return None
+        return
     is_status_hidden = run.command.last.before == "|"
     if run.succeeded and not is_status_hidden:
         # A program that logs an exception and goes on.
-        return None
+        return
 
     texts = [run.errors]
     if not run.wants_words:
@@ -418,33 +406,35 @@ def _exception(run: CheckRun) -> Defect | None:
     for text in texts:
         message = _exception_at_end(text, is_status_hidden=is_status_hidden)
         if message:
-            return Defect("exception", message)
-    return None
-
-
-def _error_in_place_of_output(run: CheckRun) -> Defect | None:
-    """An error status of 2 or more with nothing but a message on stderr: `make -f missing.mk`.
-
-    Status 1 often means that there was nothing to print.
-    """
-    status = run.ended.exit_code or 0
-    if status < 2 or run.may_fail or run.is_about_stderr:
-        return None
-    if run.command.last.program == "ls":
-        # How many people check that no such file is there.
-        return None
-    if run.ended.stderr is None or run.ended.stdout.text().strip():
-        return None
-    message = run.errors.strip()
-    return Defect("error", message.splitlines()[-1].strip()) if message else None
+            yield Defect("exception", message)
 
 
 def _exception_at_end(text: str, *, is_status_hidden: bool) -> str:
-    """The last line of an output that shows an uncaught exception, otherwise empty."""
+    """Return the last line of an output that shows an uncaught exception, or an empty text."""
     if not _EXCEPTION.search(text):
         return ""
     last_line = text.strip().splitlines()[-1].strip()
     if is_status_hidden and not _EXCEPTION_LINE.fullmatch(last_line):
         # The program went on after the exception.
         return ""
-    return "" if _BROKEN_PIPE.search(last_line) else last_line
+    if _BROKEN_PIPE.search(last_line):
+        return ""
+    return last_line
+
+
+def _error_in_place_of_output(run: CheckRun) -> Iterator[Defect]:
+    """An error status of 2 or more with nothing but a message on stderr: `make -f missing.mk`.
+
+    Status 1 often means that there was nothing to print.
+    """
+    status = run.ended.exit_code or 0
+    if status < 2 or run.may_fail or run.is_about_stderr:
+        return
+    if run.command.last.program == "ls":
+        # How many people check that no such file is there.
+        return
+    if run.ended.stderr is None or run.ended.stdout.text().strip():
+        return
+    lines = run.errors.strip().splitlines()
+    if lines:
+        yield Defect("error", lines[-1].strip())

@@ -179,8 +179,9 @@ class SpoolWriter:
         if KEY_BEGIN.encode() not in self._pending:
             return -1
         begin = open_key(self._pending.decode("latin-1"))
-        is_too_long = len(self._pending) - begin > LONGEST_KEY
-        return -1 if is_too_long else begin
+        if len(self._pending) - begin > LONGEST_KEY:
+            return -1
+        return begin
 
     def _masked(self, block: bytes) -> bytes:
         return _masked(block, self._mask)
@@ -235,9 +236,12 @@ class SpoolWriter:
         if self._file is None:
             self._unstored = end
             return
-        gap = f"\n{gap_line(self._left_out, 'bytes')}\n".encode() if self._left_out else b""
+        written = end
+        if self._left_out:
+            gap = gap_line(self._left_out, "bytes")
+            written = f"\n{gap}\n".encode() + end
         try:
             with self._file as file:
-                file.write(gap + end)
+                file.write(written)
         except OSError:
             self._unstored = end

@@ -61,6 +61,12 @@ class Mark(NamedTuple):
     def limit(self) -> int:
         return _BEYOND_REACH + self.run * _NUMBERS + self.number % _NUMBERS
 
+    def assignment(self, separator: str, whole_run: bool) -> str:
+        """Return how the mark stands in an environment, or with `whole_run` all of the run."""
+        if whole_run:
+            return f"{separator}{VARIABLE}={self.run:08x}."
+        return f"{separator}{VARIABLE}={self.variable}{separator}"
+
     @contextlib.contextmanager
     def inherited(self) -> Iterator[None]:
         """Have every process that starts in this block inherit the soft limit."""
@@ -74,9 +80,7 @@ class Mark(NamedTuple):
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
         """Return whether a process carries the mark, or with `whole_run` any mark of the run."""
-        wanted = f"\0{VARIABLE}={self.variable}\0"
-        if whole_run:
-            wanted = f"\0{VARIABLE}={self.run:08x}."
+        wanted = self.assignment("\0", whole_run)
         if wanted.encode() in b"\0" + _proc(pid, "environ"):
             return True
         limit = _real_time_limit(_proc(pid, "limits"))
@@ -121,8 +125,11 @@ def _proc(pid: int, name: str) -> bytes:
 
 def _real_time_limit(limits: bytes) -> int:
     _, found, rest = limits.partition(b"Max realtime timeout")
-    word = rest.split(maxsplit=1)[0] if found else b""
-    return int(word) if word.isdigit() else 0
+    if not found:
+        return 0
+    soft_limit = rest.split(maxsplit=1)[0]
+    # It may be `unlimited`.
+    return int(soft_limit) if soft_limit.isdigit() else 0
 
 
 def last_pid() -> int | None:
@@ -155,10 +162,13 @@ def kill_younger(mark: Mark, leader: int) -> None:
 
 def kill_marked(mark: Mark, *, whole_run: bool = False) -> None:
     """Kill every process that carries the mark. Slow but thorough."""
-    if LINUX:
-        _kill_until_none(lambda: (pid for pid in all_pids() if mark.is_on(pid, whole_run)))
-    else:
-        _kill_until_none(lambda: _marked_by_ps(mark, whole_run))
+    _kill_until_none(lambda: _marked(mark, whole_run))
+
+
+def _marked(mark: Mark, whole_run: bool) -> list[int]:
+    if not LINUX:
+        return _marked_by_ps(mark, whole_run)
+    return [pid for pid in all_pids() if mark.is_on(pid, whole_run)]
 
 
 def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
@@ -236,12 +246,11 @@ def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
 
 def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
     """Return the processes in a `ps -E` listing whose environment carries the mark."""
-    wanted = f" {VARIABLE}={mark.variable} "
-    if whole_run:
-        wanted = f" {VARIABLE}={mark.run:08x}."
+    wanted = mark.assignment(" ", whole_run)
     pids = []
     for line in listing.splitlines():
-        pid = line.strip().partition(" ")[0]
-        if pid.isdigit() and wanted in f"{line.strip()} ":
+        process = f"{line.strip()} "
+        pid = process.partition(" ")[0]
+        if pid.isdigit() and wanted in process:
             pids.append(int(pid))
     return pids

@@ -96,7 +96,7 @@ class Agent:
         if not line.strip():
             return
         if is_banner(line):
-            transcript.add_note(line)
+            transcript.add_entry(line)
         else:
             transcript.append_text(f"{line}\n")
 

@@ -44,7 +44,7 @@ def _read_notification(part: Event, transcript: Transcript) -> None:
     if part.get("notificationType") == "creditsExhausted":
         transcript.set_error(message, status=PAYMENT_REQUIRED)
     else:
-        transcript.add_note(message)
+        transcript.add_entry(message)
 
 
 def _start_tool(part: Event, transcript: Transcript) -> None:

@@ -22,7 +22,7 @@ from pytest_ralph.failure.failure import NOT_COMPLETE, Failure
 from pytest_ralph.failure.fingerprint import fingerprint
 from pytest_ralph.fixing.agents.base import Job, Outcome, Trouble
 from pytest_ralph.fixing.agents.events import is_banner, message_in_log
-from pytest_ralph.fixing.agents.transcript import reset_time
+from pytest_ralph.fixing.agents.reset_time import reset_time
 from pytest_ralph.shell.statuses import NOT_FOUND
 from pytest_ralph.text.inert import one_line
 

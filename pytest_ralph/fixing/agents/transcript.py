@@ -1,4 +1,4 @@
-"""Transcript: what an agent said and did during one run, and when a limit ends."""
+"""Transcript: what an agent said and did during one run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import re
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.agent_limits import NOT_UNDERSTOOD, ErrorMeaning, meaning_of_error
 from pytest_ralph.fixing.agents.base import NO_USAGE, Usage
 from pytest_ralph.fixing.agents.events import plain_message
+from pytest_ralph.fixing.agents.reset_time import reset_time
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Transcript:
     denied: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
     has_events: bool = False
-    has_words: bool = False
+
     # Grows with every tool call and message, but not with errors and retries.
     steps: int = 0
     # The beginning of a line that the program has wrapped at the width of a terminal.
@@ -78,8 +78,7 @@ class Transcript:
         if not text:
             return
         self.text = text[-TEXT_LIMIT:]
-        self._add_entry(text)
-        self.has_words = True
+        self.add_entry(text)
         self.steps += 1
 
     def append_text(self, text: str) -> None:
@@ -88,15 +87,10 @@ class Transcript:
         if self._continues and self.entries:
             self.entries[-1] = _joined(self.entries[-1], text)
         else:
-            self._add_entry(text)
+            self.add_entry(text)
             self._continues = True
         if text.strip():
-            self.has_words = True
             self.steps += 1
-
-    def add_note(self, text: str) -> None:
-        """Record what the program says about itself, which is neither an answer nor progress."""
-        self._add_entry(text)
 
     def start_tool(self, call_id: object, tool: object, arguments: object = None) -> None:
         """Record that the agent has called a tool."""
@@ -108,7 +102,7 @@ class Transcript:
             # goose's text editor both shows and changes files; its argument `command` tells which.
             path = ""
         self._running[str(call_id)] = ToolCall(name, path, description)
-        self._add_entry(f"→ {description}")
+        self.add_entry(f"→ {description}")
         self.steps += 1
 
     def end_tool(self, call_id: object, *, succeeded: bool) -> None:
@@ -130,14 +124,14 @@ class Transcript:
     def add_tool(self, tool: str, path: str = "", *, succeeded: bool) -> None:
         """Record a tool call that has ended, for agents that report each call only once."""
         call = ToolCall(tool, path, describe_tool(tool, path, ""))
-        self._add_entry(f"→ {call.description}")
+        self.add_entry(f"→ {call.description}")
         self._count_tool(call, succeeded)
 
     def _count_tool(self, call: ToolCall, succeeded: bool) -> None:
         self.steps += 1
         self.tools[call.tool] = self.tools.get(call.tool, 0) + 1
         if not succeeded:
-            self._add_entry(f"  failed: {call.description}")
+            self.add_entry(f"  failed: {call.description}")
             return
         self.last_tool = call.tool
         if call.path and EDITING_TOOL.search(call.tool):
@@ -154,7 +148,7 @@ class Transcript:
             self.resets_at = reset_time(self.error, time.time())
         entry = f"error: {self.error}"
         if self.entries[-1:] != [entry]:
-            self._add_entry(entry)
+            self.add_entry(entry)
 
     def clear_error(self) -> None:
         """Forget the error: the agent went on after it."""
@@ -197,13 +191,14 @@ class Transcript:
     @property
     def worked(self) -> bool:
         """Whether the agent has said or done anything."""
-        return bool(self.has_words or self.tools or self._running)
+        return self.steps > 0
 
     def edited_files(self, root: Path) -> tuple[str, ...]:
         """Return the files that the agent's tools changed, relative to `root` if inside it."""
         return tuple(_relative_to(root, path) for path in self.edited_paths)
 
-    def _add_entry(self, entry: str) -> None:
+    def add_entry(self, entry: str) -> None:
+        """Record what is neither an answer nor progress, such as what a program says at first."""
         self._continues = False
         if len(self.entries) < MAX_ENTRIES and entry.strip():
             self.entries.append(entry.strip())
@@ -248,62 +243,3 @@ def _count(tokens: object) -> int:
 def _relative_to(root: Path, path: str) -> str:
     relative = os.path.relpath(root / path, root)
     return path if relative.startswith("..") else relative
-
-
-# `Claude AI usage limit reached|1751234400`
-EPOCH = re.compile(r"\|(\d{10})\b")
-# `try again in 2 days 3 hours 5 minutes`, `retry after 40s`, `Please retry in 35.2s`
-DURATION = re.compile(
-    r"(?:try again|retry|retrying|resets?|available)(?: after)?(?: in)? "
-    r"((?:\d+(?:\.\d+)?\s*(?:d|h|m|s|days?|hours?|minutes?|mins?|seconds?"
-    r"|secs?)\b[ ,]*(?:and )?)+)",
-    re.IGNORECASE,
-)
-AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.IGNORECASE)
-SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-# `resets 3pm`, `resets at 11:30 AM`, `try again at 16:05`
-CLOCK = re.compile(
-    r"(?:resets?|try again)(?: at)? (?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?"
-    r"\s*(?P<half>[ap]m)?\b",
-    re.IGNORECASE,
-)
-
-
-def reset_time(message: str, now: float) -> float | None:
-    """Return when the limit that `message` is about ends, in seconds since the epoch, or None."""
-    epoch = EPOCH.search(message)
-    if epoch:
-        return float(epoch[1])
-
-    duration = DURATION.search(message)
-    if duration:
-        seconds = 0.0
-        for number, unit in AMOUNT.findall(duration[1]):
-            seconds += float(number) * SECONDS[unit.lower()]
-        return now + seconds
-
-    clock = CLOCK.search(message)
-    if clock is None:
-        return None
-    hour = int(clock["hour"])
-    half = (clock["half"] or "").lower()
-    if half:
-        # 12am is midnight, and 12pm is noon.
-        hour %= 12
-        if half == "pm":
-            hour += 12
-    elif clock["minute"] is None:
-        # `try again 3 times`
-        return None
-    return _next_time(hour, int(clock["minute"] or 0), now)
-
-
-def _next_time(hour: int, minute: int, now: float) -> float | None:
-    """Return when it is that time next; None if there is no such time."""
-    if hour > 23 or minute > 59:
-        return None
-    today = datetime.fromtimestamp(now).astimezone()
-    moment = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    if moment <= today:
-        moment += timedelta(days=1)
-    return moment.timestamp()

@@ -15,7 +15,7 @@ from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.base import REASONS, Job, Outcome, Trouble, Usage
 from pytest_ralph.fixing.agents.live import IdleWatch, last_retry
-from pytest_ralph.fixing.agents.transcript import reset_time
+from pytest_ralph.fixing.agents.reset_time import reset_time
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
