@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ def find(context: RepairContext) -> Repair | None:
     """Return the fix mode of the tool that failed, if it named files of the project."""
     if "format" in context.allowed and MODIFIED_BY_HOOK in context.failure.raw_output:
         reason = "Verify changed the files that it complained about"
-        return Repair("format", context.command, reason)
+        return Repair("format", reason, verify=context.command)
     for mode, step in _candidates(context):
         repair = _repair(context, mode, step)
         if repair is not None:
@@ -101,7 +100,6 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
         arguments = tuple(as_argument(file, step.directory) for file in files)
     return Repair(
         name=mode.purpose,
-        command=shlex.join([*argv, *arguments]),
         reason=f"{mode.title} can fix what it found in {where}",
         files=names,
         argv=argv,

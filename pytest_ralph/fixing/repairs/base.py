@@ -53,35 +53,40 @@ class Repair:
     """A repair that is possible.
 
     name: One of the values of `--ralph-repair`.
-    command: What it does, as a person would type it.
+    argv: The call that makes it.
+    verify: The Verify command if that only has to run again, without a call.
     files: The files that it may change, relative to the root.
-    argv: The call that makes it; empty if Verify only has to run again.
     arguments: Files for the call, which may be too many for one.
     done: What a successful call has done, if that is more than to change files.
     remains: What cannot be undone.
     """
 
     name: str
-    command: str
     reason: str
-    files: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    verify: str = ""
+    files: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     directory: Path = Path()
     env: tuple[tuple[str, str], ...] = ()
     done: str = ""
     remains: str = ""
 
+    @property
+    def command(self) -> str:
+        """What it does, as a person would type it."""
+        return self.verify or shlex.join([*self.argv, *self.arguments])
+
     def apply(self, runner: Runner, snapshots: Snapshots) -> RepairResult:
         """Make the repair. The changes that are returned can be undone."""
-        if not self.argv:
+        if self.verify:
             return RepairResult(True, self.reason)
         before = snapshots.of(self.files)
         problem = self._run(runner)
         changes = snapshots.changes(before, snapshots.of(self.files))
+        if self.done and problem:
+            return RepairResult(False, f"{self.command} failed: {problem}", changes)
         if self.done:
-            if problem:
-                return RepairResult(False, f"{self.command} failed: {problem}", changes)
             return RepairResult(True, f"{self.reason}: {self.done}", changes)
 
         # The exit status does not tell: many exit with 1 although they fixed what they could.

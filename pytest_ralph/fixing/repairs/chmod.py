@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
@@ -41,7 +40,6 @@ def find(context: RepairContext) -> Repair | None:
     argv = ("chmod", "+x", as_argument(script, context.root))
     return Repair(
         name="chmod",
-        command=shlex.join(argv),
         reason=f"{name} is not executable",
         files=(name,),
         argv=argv,

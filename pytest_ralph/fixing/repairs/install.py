@@ -7,7 +7,6 @@ never anything else.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
@@ -76,7 +75,6 @@ def _repair(
             locks.append(context.relative(lock))
     return Repair(
         name="install",
-        command=shlex.join(installation.argv),
         reason=f"{missing} is declared in {manifest}",
         files=tuple(locks),
         argv=installation.argv,

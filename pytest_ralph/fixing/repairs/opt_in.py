@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
@@ -89,7 +88,6 @@ def find_lock(context: RepairContext) -> Repair | None:
 def _update(lock: LockFile, name: str, directory: Path) -> Repair:
     return Repair(
         name="lock",
-        command=shlex.join(lock.argv),
         reason=f"{name} does not match its manifest",
         files=(name,),
         argv=lock.argv,
@@ -118,7 +116,6 @@ def find_playwright(context: RepairContext) -> Repair | None:
         return None
     return Repair(
         name="playwright",
-        command=shlex.join(argv),
         reason="a Playwright browser is missing",
         argv=argv,
         directory=directory,

@@ -45,7 +45,7 @@ BAD = VerifyResult(passed=False, started=5.0, duration=1.5)
 GOOD = VerifyResult(started=6.0, duration=2.5)
 
 
-REPAIR = Repair("chmod", "chmod +x run.sh", "it may not be executed")
+REPAIR = Repair("chmod", "it may not be executed", argv=("chmod", "+x", "run.sh"))
 
 
 class Kept:
