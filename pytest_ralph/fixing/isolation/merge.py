@@ -41,6 +41,7 @@ JOURNAL_SUFFIX = ".merge"
 # The changes in a journal belong to no task.
 NO_OWNER = ""
 EXECUTABLE = 0o111
+READABLE = 0o444
 
 
 class Side(NamedTuple):
@@ -131,8 +132,9 @@ def plan_merge(
         try:
             if _is_blocked(root, path, removed):
                 raise ConflictError(_both("a directory or a link is in its place", ours, theirs))
-            merged = theirs
-            if not _is_equal(ours, base) and not _is_stored_as(git, root / path, ours, base):
+            if _is_equal(ours, base) or _is_stored_as(git, root / path, ours, base):
+                merged = _with_mode(theirs, ours, base)
+            else:
                 merged = _merge_sides(git, base, ours, theirs)
         except ConflictError as conflict:
             conflicts.append(Conflict(path, str(conflict)))
@@ -200,7 +202,7 @@ def _files_below(directory: Path) -> Iterator[Path]:
 
 def _merge_sides(
     git: GitCommand, base: Side | None, ours: Side | None, theirs: Side | None
-) -> Side:
+) -> Side | None:
     """Return the version with what both sides changed. Raise ConflictError if there is none."""
     if ours is None or theirs is None:
         reason = "one side deleted it, the other changed it"
@@ -211,10 +213,25 @@ def _merge_sides(
     if b"\0" in text + ours.data + theirs.data:
         raise ConflictError(_both("it is binary, and both sides changed it", ours, theirs))
 
+    merged = theirs._replace(data=merge_text(git, text, ours.data, theirs.data))
+    return _with_mode(merged, ours, base)
+
+
+def _with_mode(merged: Side | None, ours: Side | None, base: Side | None) -> Side | None:
+    """Return a version with the permissions that the file has.
+
+    Those in a worktree are git's, which only knows whether a file is executable.
+    """
+    if merged is None or ours is None or merged.is_link or ours.is_link:
+        return merged
     mode = ours.mode
-    if base is None or theirs.is_executable != base.is_executable:
-        mode = theirs.mode
-    return Side(merge_text(git, text, ours.data, theirs.data), mode)
+    is_changed = base is None or merged.is_executable != base.is_executable
+    if is_changed and merged.is_executable:
+        # Whoever may read it may execute it.
+        mode |= (mode & READABLE) >> 2
+    elif is_changed:
+        mode &= ~EXECUTABLE
+    return merged._replace(mode=mode)
 
 
 class AppliedMerge(NamedTuple):

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.fixing.isolation import merge
-from pytest_ralph.fixing.isolation.merge import FileChange, Side, apply_merge, read_side, write_side
+from pytest_ralph.fixing.isolation.merge import (
+    FileChange,
+    Side,
+    apply_merge,
+    plan_merge,
+    read_side,
+    write_side,
+)
 from pytest_ralph.fixing.isolation.patch import keep_patch
 
 if TYPE_CHECKING:
@@ -65,3 +73,30 @@ def test_a_second_patch_leaves_the_first(tmp_path: Path) -> None:
 
     assert names == ["patches/demo-1.1.patch", "patches/demo-1.1-2.patch"]
     assert "+one" in (tmp_path / names[0]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("mode", "new_mode", "merged_mode"),
+    [
+        (0o444, 0o644, 0o444),
+        (0o600, 0o644, 0o600),
+        (0o640, 0o755, 0o750),
+        (0o755, 0o644, 0o644),
+        (0o700, 0o755, 0o700),
+    ],
+)
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_merge_keeps_permissions_that_git_does_not_know(
+    tmp_path: Path, mode: int, new_mode: int, merged_mode: int, *, edited: bool
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    file = tmp_path / "file"
+    file.write_text("1\n2\n3\n4\n5\n" + "6\n" * edited)
+    file.chmod(mode)
+    # As git writes it into a worktree.
+    base = Side(b"1\n2\n3\n4\n5\n", 0o755 if mode & 0o100 else 0o644)
+    change = FileChange("file", base, Side(b"0\n2\n3\n4\n5\n", new_mode))
+
+    (planned,) = plan_merge(GitCommand.at(tmp_path), tmp_path, [change]).files
+
+    assert planned.new == Side(b"0\n2\n3\n4\n5\n" + b"6\n" * edited, merged_mode)
