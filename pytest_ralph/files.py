@@ -54,6 +54,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 LONGEST_NAME = 100
 
 on_fault_point: Callable[[str], None] | None = None
+_DIRECTORY_PREFIX = "ralph-"
 _TEMPORARY = regex(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 
 
@@ -144,6 +145,29 @@ def remove_abandoned(temporary: Path) -> None:
     match = _TEMPORARY.fullmatch(temporary.name)
     if match is not None and not is_process_running(int(match["pid"])):
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def temporary_directory(purpose: str) -> Iterator[Path]:
+    """Create a directory outside the project that is removed at the end of the `with` statement.
+
+    After a kill, `remove_temporary_directories` removes it.
+    """
+    # Imported here: few runs need one.
+    import tempfile
+
+    prefix = f"{_DIRECTORY_PREFIX}{purpose}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix) as directory:
+        yield Path(directory)
+
+
+def remove_temporary_directories(pid: int) -> None:
+    """Remove the temporary directories of a process that was killed."""
+    import shutil
+    import tempfile
+
+    for directory in Path(tempfile.gettempdir()).glob(f"{_DIRECTORY_PREFIX}*-{pid}-*"):
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def is_process_running(pid: int) -> bool:

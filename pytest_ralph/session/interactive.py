@@ -8,12 +8,11 @@ import re
 import select
 import shlex
 import subprocess
-import tempfile
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import headline
+from pytest_ralph.files import temporary_directory
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.decide import Decision
@@ -23,6 +22,7 @@ from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -218,8 +218,8 @@ class Interactive:
         """Let a person edit a fix task; return it unchanged if they leave nothing or undo it."""
         start = _FIX_TASK_START.match(block)
         required = start[0] if start else block[:6]
-        with self._conversation(), tempfile.TemporaryDirectory(prefix="ralph-edit-") as directory:
-            file = Path(directory, "fix-task.md")
+        with self._conversation(), temporary_directory("edit") as directory:
+            file = directory / "fix-task.md"
             file.write_text(f"{block}\n", encoding="utf-8")
             while True:
                 edited = self._run_editor(file)

@@ -20,6 +20,7 @@ from pytest_ralph.files import (
     FileLock,
     is_process_running,
     remove_abandoned,
+    remove_temporary_directories,
     write_atomically,
 )
 from pytest_ralph.history.directory import make_private
@@ -213,7 +214,8 @@ def _remove_temporaries(root: Path) -> None:
 def record_mark(directory: Path, mark: int) -> Path | None:
     """Record the mark on the processes of this run, and end those of runs that were killed.
 
-    Temporary files that these runs left beside files of the project are removed.
+    Temporary files that these runs left beside files of the project are removed, and their
+    temporary directories.
 
     Return the file to remove at the end of the run; None if it cannot be written.
     """
@@ -224,6 +226,7 @@ def record_mark(directory: Path, mark: int) -> Path | None:
             if not is_process_running(int(pid)):
                 kill_marked(Mark(int(other, 16), 0), whole_run=True)
                 _remove_temporaries(directory.parent)
+                remove_temporary_directories(int(pid))
                 file.unlink(missing_ok=True)
         own = locks / f"{os.getpid()}-{mark:08x}.mark"
         own.touch()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_ralph.files import temporary_directory
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.git.command import GitCommand
@@ -21,8 +21,8 @@ def merge_text(git: GitCommand, base: bytes, ours: bytes, theirs: bytes) -> byte
 
     Raise ConflictError if both changed the same lines, or if git takes one of them for binary.
     """
-    with tempfile.TemporaryDirectory(prefix="ralph-merge-") as directory:
-        files = [Path(directory, name) for name in ("ours", "base", "theirs")]
+    with temporary_directory("merge") as directory:
+        files = [directory / name for name in ("ours", "base", "theirs")]
         for file, data in zip(files, (ours, base, theirs), strict=True):
             file.write_bytes(data)
         result = git.run("merge-file", "-q", "--diff3", *LABELS, *map(str, files))

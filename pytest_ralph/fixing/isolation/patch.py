@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import unused_path
+from pytest_ralph.files import temporary_directory, unused_path
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.fixing.isolation.merge import write_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pytest_ralph.fixing.isolation.merge import FileChange, Side
 
@@ -44,8 +43,7 @@ def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words:
     git = GitCommand.at(root)
     # git takes the paths in a patch for those in the repository, in whatever directory it runs.
     prefix = git.run("rev-parse", "--show-prefix").stdout.strip("\n")
-    with tempfile.TemporaryDirectory(prefix="ralph-patch-") as scratch:
-        sides = Path(scratch)
+    with temporary_directory("patch") as sides:
         for file in files:
             _write(sides / "a", prefix + file.path, file.old)
             _write(sides / "b", prefix + file.path, file.new)

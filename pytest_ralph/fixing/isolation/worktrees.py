@@ -18,7 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, fault_point, file_signature, sweep
+from pytest_ralph.files import (
+    RALPH_DIRECTORY,
+    SPEC_FILES,
+    fault_point,
+    file_signature,
+    remove_temporary_directories,
+    sweep,
+)
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import (
@@ -121,6 +128,8 @@ class Worktrees:
 
         The files as they were and as they are then are kept in `backups`.
         """
+        # A merge, too, may leave something behind.
+        self.registry.open()
         for _ in range(MERGE_TRIES):
             plan = plan_merge(self._git, self.root, files)
             if plan.conflicts:
@@ -405,6 +414,7 @@ class Worktrees:
         """
         lines = []
         for token, directories in self.registry.left_behind():
+            remove_temporary_directories(int(token.partition("-")[0]))
             containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
             # Before their files are taken back: what was merged needs no other patch.
             kept = [self._keep_patch(container) for container in containers]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import LOCKS_NAME
@@ -14,8 +15,13 @@ from pytest_ralph.session.locks import record_mark
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
 
-def test_processes_of_a_killed_run_are_ended(tmp_path: Path) -> None:
+
+def test_processes_of_a_killed_run_are_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     # A process that has ended: its id stands for the run that was killed.
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -33,12 +39,18 @@ def test_processes_of_a_killed_run_are_ended(tmp_path: Path) -> None:
     half_written.parent.mkdir()
     half_written.touch()
     being_written.touch()
+    merged = tmp_path / f"ralph-merge-{gone.pid}-abcd"
+    (merged / "a").mkdir(parents=True)
+    being_merged = tmp_path / f"ralph-merge-{os.getpid()}-abcd"
+    being_merged.mkdir()
 
     own = record_mark(tmp_path / ".ralph", 7)
     assert left_behind.wait(timeout=60) == -9
     assert not stale.exists()
     assert not half_written.exists()
     assert being_written.exists()
+    assert not merged.exists()
+    assert being_merged.exists()
     assert own is not None
     assert own.exists()
 
