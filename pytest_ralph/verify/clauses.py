@@ -33,6 +33,7 @@ _VALUES = regex(
 )
 _CAPITALS = words("prose", "capitals")
 _LITERAL = any_of("literal", r"(?<![\w-])", r"(?![\w-])")
+_TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
 _OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
@@ -41,6 +42,8 @@ _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|pa
 _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|nor|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
 )
+_JOINT = regex(r"[&/]")
+_REFERENCE = regex(r"⟦([\d&/]+)⟧")
 _BRACKETS = regex(r"\(([^()]*)\)")
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
@@ -172,14 +175,12 @@ def _take_values(text: str, values: list[Value]) -> str:
         if _COMPARISON.fullmatch(value):
             # `>= 7` means the same with and without backticks.
             return value
-        if kind == "capitals" and _CAPITALS.isdisjoint(value.split()) and "_" not in value:
+        if kind == "capitals" and not _is_printed(value):
             return value
-        values.append(Value(value.strip(), kind))
-        return f"⟦{len(values) - 1}⟧"
+        return _take_value(Value(value.strip(), kind), values)
 
     def replace_literal(match: re.Match[str]) -> str:
-        values.append(Value(match[0], "literal"))
-        return f"⟦{len(values) - 1}⟧"
+        return _take_value(Value(match[0], "literal"), values)
 
     text = _VALUES.sub(replace, text)
     return _LITERAL.sub(replace_literal, text)
@@ -187,28 +188,45 @@ def _take_values(text: str, values: list[Value]) -> str:
 
 def _take_listed_numbers(text: str, values: list[Value]) -> str:
     def replace(match: re.Match[str]) -> str:
-        values.append(Value(match[1], "number"))
-        return f"⟦{len(values) - 1}⟧"
+        return _take_value(Value(match[1], "number"), values)
 
-    return _LAST_NUMBER.sub(replace, _LISTED_NUMBER.sub(replace, text))
+    text = _LISTED_NUMBER.sub(replace, text)
+    return _LAST_NUMBER.sub(replace, text)
+
+
+def _take_value(value: Value, values: list[Value]) -> str:
+    """Add a value, and return what stands for it in the text."""
+    values.append(value)
+    return f"⟦{len(values) - 1}⟧"
+
+
+def _is_printed(capitals: str) -> bool:
+    """Whether a word in capitals is a text such as `PASS`, not an abbreviation."""
+    if "_" in capitals:
+        return True
+    return not _CAPITALS.isdisjoint(capitals.split())
 
 
 def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
         joint = "/" if match[2] == "or" else "&"
-        indexes = re.split("[&/]", match[1]) + re.split("[&/]", match[4])
-        text = f"{text[: match.start()]}⟦{joint.join(indexes)}⟧{text[match.end() :]}"
+        indexes = joint.join(_JOINT.split(f"{match[1]}{joint}{match[4]}"))
+        text = f"{text[: match.start()]}⟦{indexes}⟧{text[match.end() :]}"
     return text
+
+
+def split_indexes(joined: str) -> list[int]:
+    """Return the places of the values in `0&1` or `0/1`."""
+    return [int(index) for index in _JOINT.split(joined)]
 
 
 def _source(text: str, values: list[Value]) -> str:
     def quote(match: re.Match[str]) -> str:
-        indexes = re.split("[&/]", match[1])
-        return ", ".join(f"`{values[int(index)].text}`" for index in indexes)
+        return ", ".join(f"`{values[index].text}`" for index in split_indexes(match[1]))
 
-    written = re.sub(r"⟦([\d&/]+)⟧", quote, text)
-    written = re.sub(r"(\d)\.\.(\d)", r"\1-\2", written)
+    written = _REFERENCE.sub(quote, text)
+    written = _TWO_DOTS.sub(r"\1-\2", written)
     written = " ".join(written.split()).removeprefix("->").strip(" .,;:—–-")
     if written.count("(") != written.count(")"):
         return written.strip(" ()")

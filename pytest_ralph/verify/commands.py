@@ -94,11 +94,14 @@ def likeness(text: str) -> Likeness:
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
     sets_variable = "=" in prefix
-    if _can_be_program(program, rest):
-        found = _program_likeness(program, rest)
+    if not _has_form_of_program(program, rest) and not _is_program(program):
+        is_script = sets_variable and _OPERATOR.search(text)
+        return Likeness.SURE if is_script else Likeness.NONE
+    found = _program_likeness(program, rest)
+    if sets_variable:
         # `FOO=1 tool` is no name of anything, whatever the tool is.
-        return max(found, Likeness.MAYBE) if sets_variable else found
-    return Likeness.SURE if sets_variable and _OPERATOR.search(text) else Likeness.NONE
+        return max(found, Likeness.MAYBE)
+    return found
 
 
 def runs_alone(text: str) -> bool:
@@ -115,7 +118,7 @@ def runs_alone(text: str) -> bool:
         return True
     if body.startswith(("/", "{", "<")) or first in _METHODS | _NEVER:
         return False
-    return bool(_OPERATOR.search(body) or _OPTION.search(body))
+    return _is_typed(body)
 
 
 def is_powershell(text: str) -> bool:
@@ -132,7 +135,9 @@ def is_powershell(text: str) -> bool:
 def is_only_words(text: str) -> bool:
     """Whether a line without backticks is prose that starts with a verb: `build the app`."""
     first, rest = _split_program(text.strip())
-    return first in _VERBS and not _is_typed(rest) and not _PATHLIKE.search(rest)
+    if first not in _VERBS:
+        return False
+    return not _is_typed(rest) and not _PATHLIKE.search(rest)
 
 
 def without_prompt(text: str) -> str:
@@ -159,14 +164,16 @@ def _split_program(text: str) -> tuple[str, str]:
 
 def _is_incomplete(text: str) -> bool:
     """Whether a program is named without what it needs: `curl -I`, `docker build`, `psql <`."""
-    if text.endswith(("<", "|", "&&")) or _NO_ADDRESS.match(text):
+    if text in _INCOMPLETE or text.endswith(("<", "|", "&&")):
+        return True
+    if _NO_ADDRESS.match(text):
         return True
     first, *arguments = text.split() or [""]
     if "--version" in arguments:
         return False
     if first in _NEED_OPERANDS and all(word.startswith("-") for word in arguments):
         return True
-    return text in _INCOMPLETE or (first in _READ_INPUT and _lacks_input(first, text))
+    return first in _READ_INPUT and _lacks_input(first, text)
 
 
 def _lacks_input(program: str, text: str) -> bool:
@@ -174,20 +181,16 @@ def _lacks_input(program: str, text: str) -> bool:
     # Imported here: most fields are read without it.
     from pytest_ralph.shell.command import Command
 
-    stages = Command.parse(text).own_stages
-    if not stages or stages[0].redirections or len(stages[0].operands) != 1:
+    first = Command.parse(text).own_stages[0]
+    if first.redirections or len(first.operands) != 1:
         return False
     needs_none = _READ_INPUT[program]
-    return not any(needs_none.fullmatch(word) for word in stages[0].arguments)
+    return not any(map(needs_none.fullmatch, first.arguments))
 
 
 def _is_typed(rest: str) -> bool:
     """Whether an operator or an option shows that somebody typed it into a shell."""
     return bool(_OPERATOR.search(rest) or _OPTION.search(rest))
-
-
-def _can_be_program(first: str, rest: str) -> bool:
-    return _has_form_of_program(first, rest) or _is_program(first)
 
 
 def _is_program(name: str) -> bool:
@@ -201,11 +204,16 @@ def _is_program(name: str) -> bool:
 
 
 def _has_form_of_program(first: str, rest: str) -> bool:
-    if not _NAME.match(first) or first in _METHODS or first.lower() in _NEVER:
+    if first in _METHODS or first.lower() in _NEVER:
+        return False
+    if not _NAME.match(first):
         return False
     if first.startswith("/"):
         return bool(_ROOTS.match(first))
-    if first.startswith(("-", "@", "+")) or first.endswith((".", "/")) or first[0].isdigit():
+    if first.startswith(("-", "@", "+")) or first[0].isdigit():
+        return False
+    if first.endswith((".", "/")):
+        # The end of a sentence, or a directory.
         return False
     if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):
         # An assignment, a key or a function, not a command.
@@ -245,13 +253,17 @@ def _everyday_likeness(rest: str) -> Likeness:
 
 def _path_likeness(first: str, rest: str) -> Likeness:
     """Return the likeness of a path: a script or a program, not a file that is talked about."""
-    name = first.rsplit("/", 1)[-1]
-    has_suffix = "." in name[1:]
-    is_local = first.startswith("./") and (rest or "." not in first[2:])
-    if is_local or _SCRIPT.search(first):
-        return Likeness.SURE if rest or first.startswith("./") else Likeness.MAYBE
-    if _BINARIES.search(first) and not has_suffix:
+    is_script = _SCRIPT.search(first)
+    if first.startswith("./"):
+        has_suffix = "." in first[2:]
+        if is_script or rest or not has_suffix:
+            return Likeness.SURE
+    name = first.rpartition("/")[2]
+    is_binary = _BINARIES.search(first) and "." not in name[1:]
+    if is_script or is_binary:
         return Likeness.SURE if rest else Likeness.MAYBE
     if _is_typed(rest):
         return Likeness.SURE
-    return Likeness.MAYBE if rest and "." not in name else Likeness.NONE
+    if rest and "." not in name:
+        return Likeness.MAYBE
+    return Likeness.NONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
+from typing import Literal
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import is_powershell, runs_alone, without_prompt
@@ -58,19 +59,22 @@ def _read_passages(text: str) -> Verify:
     from pytest_ralph.verify.reading import read
 
     reading = read(text)
-    checks = tuple(reading.checks)
     if reading.mixes_alternatives:
         return _manual(text, _MIXED)
-    if not checks:
-        return _manual(text, _POWERSHELL if _POWERSHELL_FENCE.search(text) else "")
-    foreign = [check.command for check in checks if _needs_powershell(check.command)]
-    checks = tuple(check for check in checks if check.command not in foreign)
+    if not reading.checks:
+        is_foreign = _POWERSHELL_FENCE.search(text)
+        return _manual(text, _POWERSHELL if is_foreign else "")
+    checks: list[Check] = []
+    unread = reading.unread
+    for check in reading.checks:
+        if _needs_powershell(check.command):
+            unread.append(f"`{check.command}`")
+        else:
+            checks.append(check)
     if not checks:
         return _manual(text, _POWERSHELL)
-    unread = tuple(dict.fromkeys([*reading.unread, *(f"`{command}`" for command in foreign)]))
-    if reading.any_is_enough:
-        return Verify(checks, "any", text=text, unread=unread)
-    return Verify(checks, text=text, unread=unread)
+    mode: Literal["all", "any"] = "any" if reading.any_is_enough else "all"
+    return Verify(tuple(checks), mode, text=text, unread=tuple(dict.fromkeys(unread)))
 
 
 def with_expected(verify: Verify, words: str) -> Verify:

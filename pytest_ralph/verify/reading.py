@@ -12,7 +12,7 @@ from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
-from pytest_ralph.verify.model import Check, Expect, OneOf
+from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
@@ -105,8 +105,7 @@ def read(text: str) -> Reading:
     reading = Reading()
     passages = read_passages(_RED_STEP.sub("", text))
     reading.has_steps = len(passages) > 1
-    first = passages[0] if passages else None
-    if isinstance(first, Passage) and _MANUAL.match(in_english(first.lead)):
+    if passages and _is_manual(passages[0]):
         return reading
     for passage in passages:
         if isinstance(passage, Script):
@@ -115,12 +114,23 @@ def read(text: str) -> Reading:
             _take_passage(passage, reading)
     has_code = any(isinstance(one, Script) or one.has_code for one in passages)
     if not reading.checks and not has_code:
-        reading.unread.clear()
-        for line in read_bare_lines(text):
-            reading.unread += line.unread
-            if line.check is not None:
-                reading.add(line.check)
+        return _read_without_backticks(text)
     return reading
+
+
+def _read_without_backticks(text: str) -> Reading:
+    reading = Reading()
+    for line in read_bare_lines(text):
+        reading.unread += line.unread
+        if line.check is not None:
+            reading.add(line.check)
+    return reading
+
+
+def _is_manual(passage: Passage | Script) -> bool:
+    if isinstance(passage, Script):
+        return False
+    return bool(_MANUAL.match(in_english(passage.lead)))
 
 
 def _take_script(script: Script, reading: Reading) -> None:
@@ -131,42 +141,48 @@ def _take_script(script: Script, reading: Reading) -> None:
 
 
 def _take_passage(passage: Passage, reading: Reading) -> None:
-    lead = in_english(passage.lead)
-    if passage.listed and _MANUAL.match(lead):
-        reading.unread.append(passage.prose)
+    words = passage.prose
+    if passage.listed and _is_manual(passage):
+        reading.unread.append(words)
         return
     if passage.listed and is_condition_above(reading.common):
-        reading.unread.append(f"{reading.common} {passage.prose}")
+        reading.unread.append(f"{reading.common} {words}")
         return
-    if reading.checks and _RECORD.match(lead):
+    if reading.checks and _RECORD.match(in_english(passage.lead)):
         # A record of an earlier run asks for nothing.
         return
     _take_mentions(passage, reading)
     if not passage.listed:
-        reading.common = passage.prose if passage.prose.endswith(":") else ""
-        reading.directory = directory_ahead(passage.prose)
-    reading.previous = passage.prose
+        reading.common = words if words.endswith(":") else ""
+        reading.directory = directory_ahead(words)
+    reading.previous = words
 
 
 def _take_mentions(passage: Passage, reading: Reading) -> None:
     """Take the commands of a passage; without one, its words may be about the command before."""
     found = find_commands(passage, is_first=not reading.checks)
-    if not found:
-        if reading.checks:
-            _take_words(passage.prose, reading)
+    if not found and reading.checks:
+        _take_words(passage.prose, reading)
         return
     if reading.has_steps:
         found = [_unless_it_never_ends(mention) for mention in found]
-    required = [mention for mention in found if not mention.is_optional]
-    reading.unread += [_as_written(mention) for mention in found if mention.is_optional]
+    required: list[Mention] = []
+    for mention in found:
+        if mention.is_optional:
+            reading.unread.append(_as_written(mention))
+        else:
+            required.append(mention)
     if not required:
         return
-    is_lead = len(required) == 1 and _is_lead(found[0].before)
     known = len(reading.checks)
     _take_commands(passage, required, reading)
-    # Words behind an optional command are reported with it.
-    if not found[0].is_optional and not is_lead:
-        _take_claim(found[0], reading, known)
+    first = required[0]
+    if first is not found[0]:
+        # The words before an optional command are reported with it.
+        return
+    is_lead = len(required) == 1 and _is_lead(first.before)
+    if not is_lead:
+        _take_claim(first, reading, known)
 
 
 def _unless_it_never_ends(mention: Mention) -> Mention:
@@ -179,7 +195,9 @@ def _unless_it_never_ends(mention: Mention) -> Mention:
 def _as_written(mention: Mention) -> str:
     words = f"{mention.before.rpartition('. ')[2]}`{mention.command}`{mention.after}"
     written = " ".join(words.split()).strip(" .,;:")
-    return written if written.count("(") == written.count(")") else _BRACKET.sub("", written)
+    if written.count("(") != written.count(")"):
+        return _BRACKET.sub("", written)
+    return written
 
 
 def _take_words(words: str, reading: Reading) -> None:
@@ -201,14 +219,15 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
     for mention, is_alternative in zip(found, _alternatives(found), strict=True):
-        command = Command.parse(mention.command)
         demands = _demands_of(mention, passage, shared, len(found) == 1, reading)
-        if not demands.expect and may_mean_failure(command, demands.unread):
-            # Its exit status would say the opposite of what the words mean.
-            reading.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
-            continue
-        if not demands.expect and may_find_nothing(command, demands.unread):
-            demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
+        if not demands.expect:
+            command = Command.parse(mention.command)
+            if may_mean_failure(command, demands.unread):
+                # Its exit status would say the opposite of what the words mean.
+                reading.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
+                continue
+            if may_find_nothing(command, demands.unread):
+                demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         reading.unread += demands.unread
         check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
         reading.add(check, is_alternative)
@@ -229,9 +248,12 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
     words = in_english(found[-1].after)
     if _EVERY.search(words):
         return True
+    if not _PLURAL.match(words):
+        return False
     programs = {Command.parse(mention.command).last.program for mention in found}
-    is_row = all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
-    return len(programs) == 1 and is_row and bool(_PLURAL.match(words))
+    if len(programs) > 1:
+        return False
+    return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
 
 
 def _alternatives(found: Sequence[Mention]) -> list[bool]:
@@ -286,7 +308,7 @@ def _expected_elsewhere(
     if expect:
         return expect
     if searches(Command.parse(mention.command)) and _NONE_OF_IT.fullmatch(mention.before):
-        return [Expect("stdout", "empty")]
+        return [EMPTY]
     if is_only and _is_lead(mention.before):
         stated = read_expectations(mention.command, _LEAD_END.sub("", mention.before))
         if _DIGIT.search(mention.before):
@@ -298,4 +320,6 @@ def _expected_elsewhere(
 
 
 def _is_lead(words: str) -> bool:
-    return bool(_LEAD.match(words) and _LEAD_END.search(words))
+    if not _LEAD.match(words):
+        return False
+    return bool(_LEAD_END.search(words))

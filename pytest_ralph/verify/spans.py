@@ -160,10 +160,14 @@ class Span:
         return self.has_command and bool(_OR.search(in_english(self.before)))
 
     @cached_property
+    def said_after(self) -> str:
+        """The words behind it without those in parentheses."""
+        return _PARENTHESES.sub("", self.after)
+
+    @cached_property
     def is_judged(self) -> bool:
         """Whether the words behind it say how it went."""
-        after = _PARENTHESES.sub("", self.after)
-        return bool(_VERDICT.match(in_english(after)))
+        return bool(_VERDICT.match(in_english(self.said_after)))
 
 
 class SpanRule(NamedTuple):
@@ -212,13 +216,15 @@ def _is_tool_of_another(span: Span) -> bool:
 def _is_shown(span: Span) -> bool:
     if not _SHOWN.search(span.lead) or _USE.match(span.clause):
         return False
-    return not (span.likeness is Likeness.SURE and _is_headed(span))
+    if span.likeness is Likeness.SURE:
+        return not _is_headed(span)
+    return True
 
 
 def _is_headed(span: Span) -> bool:
     """Whether the clause is a heading over the command: `Build output:`, `The page has:`."""
-    ends_with_colon = span.clause.rstrip().endswith(":")
-    if ends_with_colon and _LOOKS_UP.match(span.text):
+    is_lead = span.clause.rstrip().endswith(":")
+    if is_lead and _LOOKS_UP.match(span.text):
         return True
     return bool(_HEADING.fullmatch(span.clause))
 
@@ -258,10 +264,11 @@ def _is_treated_as_one(span: Span) -> bool:
 
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if not _JOINING.fullmatch(in_english(_PARENTHESES.sub("", span.after))):
+    if len(span.following) < 2:
         return False
-    following = span.following[1:2]
-    return bool(following) and likeness(following[0].text) is not Likeness.NONE
+    if not _JOINING.fullmatch(in_english(span.said_after)):
+        return False
+    return likeness(span.following[1].text) is not Likeness.NONE
 
 
 def _stands_by_itself(span: Span) -> bool:
@@ -269,13 +276,12 @@ def _stands_by_itself(span: Span) -> bool:
     if span.follows_word and " " not in span.text:
         # "no change to `react`, `prisma`": packages.
         return False
-    words_behind = _PARENTHESES.sub("", span.after)
     is_first = not span.has_command or span.before.rstrip().endswith(":")
     if is_first and span.text in load_programs().alone:
         return True
-    if is_first and span.text in _CONSTANT and _NEXT_CLAUSE.match(words_behind):
+    if is_first and span.text in _CONSTANT and _NEXT_CLAUSE.match(span.said_after):
         return True
-    if words_behind.strip(" .,;"):
+    if span.said_after.strip(" .,;"):
         return False
     last_words = span.before.rpartition("`")[2]
     return not _OUTCOME.search(last_words)
@@ -333,16 +339,20 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
     words_around = prose([piece for piece in pieces if piece.kind == "prose"])
     alone = is_first and len(codes) == 1 and not words_around.strip(" .:-")
     chosen: list[tuple[int, Use]] = []
+    has_command = not is_first
     name_before: Likeness | None = None
     for index in codes:
-        has_command = not is_first or any(use is Use.RUN for _, use in chosen)
         span = Span(pieces, index, has_command, alone, name_before)
         use = use_of(span)
-        name_before = span.likeness if use is Use.NAME else None
+        if use is Use.NAME:
+            name_before = span.likeness
+            continue
+        name_before = None
         if use is Use.RUN and _only_starts_a_server(pieces, index):
             use = Use.OPTIONAL
-        if use is not Use.NAME:
-            chosen.append((index, use))
+        if use is Use.RUN:
+            has_command = True
+        chosen.append((index, use))
     return _mentions(pieces, chosen)
 
 
@@ -392,11 +402,13 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     ends = list(_SENTENCE_END.finditer(words))
     if ends:
         return words[: ends[-1].start()], words[ends[-1].end() :]
+    if not is_optional:
+        return words, ""
     condition = _JOINED_CONDITION.search(words, max(0, len(words) - _CONDITION_LENGTH))
-    if is_optional and condition:
+    if condition:
         return words[: condition.start()], condition["condition"]
     last_clause = _LAST_CLAUSE.search(words)
-    if is_optional and last_clause:
+    if last_clause:
         return words[: last_clause.start()], last_clause["clause"]
     return words, ""
 

@@ -19,6 +19,7 @@ from pytest_ralph.verify.amounts import (
     expect_nothing,
     expect_something,
 )
+from pytest_ralph.verify.clauses import split_indexes
 from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
@@ -107,8 +108,8 @@ class Statement(NamedTuple):
 
     @property
     def values(self) -> list[Value]:
-        indexes = re.split("[&/]", self.group("values") or self.group("created"))
-        return [self.clause.values[int(index)] for index in indexes]
+        indexes = split_indexes(self.group("values") or self.group("created"))
+        return [self.clause.values[index] for index in indexes]
 
     @property
     def texts(self) -> list[str]:
