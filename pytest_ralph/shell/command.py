@@ -88,6 +88,11 @@ class Stage:
         return tuple(word.text for word in self.words[1:])
 
     @property
+    def option_names(self) -> list[str]:
+        """The arguments, those like `--name=value` without the value."""
+        return [argument.partition("=")[0] for argument in self.arguments]
+
+    @property
     def plain_arguments(self) -> tuple[str, ...]:
         """The arguments without a dash, values of options included: `x` of `cargo test -p x`."""
         return tuple(word for word in self.arguments if not word.startswith("-"))
@@ -215,7 +220,9 @@ class Command:
 
         A line without commands, such as a comment, has one without a name.
         """
-        return self.own_stages[-1] if self.own_stages else _NO_COMMAND
+        if not self.own_stages:
+            return _NO_COMMAND
+        return self.own_stages[-1]
 
     @cached_property
     def pipelines(self) -> tuple[tuple[Stage, ...], ...]:
@@ -400,9 +407,9 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
     """Look through `timeout 60 …`, `uv run …`; None if it launches nothing that can be known."""
     rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
     rest = rest[launcher.operands :]
-    if rest and rest[0] == Word("--"):
+    if _starts_with("--", rest):
         rest = rest[1:]
-    runs_module = bool(rest) and rest[0] == Word("-m")
+    runs_module = _starts_with("-m", rest)
     if runs_module:
         rest = rest[1:]
     assignments, rest = _split_assignments(rest)
@@ -427,7 +434,7 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
 def _behind_python(outer: _Unwrapped, program: str) -> _Unwrapped | None:
     """Look through `python -m MODULE`."""
     rest = _past_options(outer.words[1:], _PYTHON_VALUES)
-    if len(rest) < 2 or rest[0] != Word("-m"):
+    if len(rest) < 2 or not _starts_with("-m", rest):
         return None
     return _behind_interpreter(outer, program, rest[1:])
 
@@ -451,6 +458,10 @@ def _behind_interpreter(outer: _Unwrapped, program: str, words: tuple[Word, ...]
         launchers=(*outer.launchers, program),
         again=(*outer.again, *start),
     )
+
+
+def _starts_with(text: str, words: tuple[Word, ...]) -> bool:
+    return words[:1] == (Word(text),)
 
 
 def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:
@@ -497,8 +508,10 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
     if not all(argument.startswith(("-", "+")) for argument in arguments):
         # A script in a file, which reads the here-string.
         return None
-    here_strings = [one.target for one in redirections if one.operator == "<<<"]
-    return here_strings[-1] if here_strings else None
+    for redirection in reversed(redirections):
+        if redirection.operator == "<<<":
+            return redirection.target
+    return None
 
 
 def _changed_directory(simple: Simple, directory: str | None) -> str | None:
@@ -519,6 +532,9 @@ def _option_value(option: re.Pattern[str], arguments: Sequence[str]) -> str | No
     remaining = iter(arguments)
     for argument in remaining:
         match = option.fullmatch(argument)
-        if match:
-            return next(remaining, None) if match["path"] is None else match["path"]
+        if not match:
+            continue
+        if match["path"] is not None:
+            return match["path"]
+        return next(remaining, None)
     return None

@@ -42,6 +42,7 @@ _WRITING_STATEMENT = re.compile(
     r"(?:one|many)?\b|\s(?:-f|--file)\b|<",
     re.IGNORECASE,
 )
+_HOST_OPTIONS = frozenset(["-h", "--host", "--url", "--uri"])
 _EXIT = re.compile(r"\bexit\b")
 _SORT_CHECK = re.compile(r"-[cC].*|--check.*")
 
@@ -73,18 +74,18 @@ def changes_remote(stage: Stage) -> bool:
         # The verb stands behind the service: `aws s3 sync`, `az network vnet create`.
         return any(map(_CLOUD_VERB.fullmatch, stage.operands[1:4]))
     if stage.is_hazard("copying"):
-        return any(map(_PATH_ON_HOST.fullmatch, stage.operands))
+        return _has_operand(stage, _PATH_ON_HOST)
 
     if not _sends(stage):
         return False
-    calls_github = stage.program == "gh" and stage.operands[:1] == ("api",)
-    names_host = stage.is_listed("http") and any(map(_REMOTE_URL.fullmatch, stage.operands))
-    return calls_github or names_host
+    if stage.program == "gh":
+        return stage.operands[:1] == ("api",)
+    return stage.is_listed("http") and _has_operand(stage, _REMOTE_URL)
 
 
 def _names_host(stage: Stage) -> bool:
     """Whether a client of a database is told a host, by option or URL."""
-    if not {"-h", "--host", "--url", "--uri"}.isdisjoint(_option_names(stage)):
+    if not _HOST_OPTIONS.isdisjoint(stage.option_names):
         return True
     return any("://" in word or "host=" in word for word in stage.operands)
 
@@ -93,18 +94,18 @@ def sends_to_variable(stage: Stage) -> bool:
     """Whether it sends data to a host that only a variable names."""
     if not stage.is_listed("http") or not _sends(stage):
         return False
-    return any(map(_URL_IN_VARIABLE.fullmatch, stage.operands))
+    return _has_operand(stage, _URL_IN_VARIABLE)
 
 
 def _sends(stage: Stage) -> bool:
     """Whether an HTTP request asks for a change, or carries data."""
-    if any(map(_SENDING_METHOD.fullmatch, stage.arguments)):
+    if has_option(stage, _SENDING_METHOD):
         return True
     if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
         return False
     if stage.program in ("http", "https", "xh", "gh"):
-        return any(map(_SENT_FIELD.fullmatch, stage.operands))
-    return any(map(_SENDING_OPTION.fullmatch, _option_names(stage)))
+        return _has_operand(stage, _SENT_FIELD)
+    return any(map(_SENDING_OPTION.fullmatch, stage.option_names))
 
 
 def asks_person(stage: Stage) -> bool:
@@ -112,7 +113,7 @@ def asks_person(stage: Stage) -> bool:
     if stage.before == "|" or stage.redirections:
         return False
     answers = load_programs().hazard_options("answering_options")
-    if not answers.isdisjoint(_option_names(stage)):
+    if not answers.isdisjoint(stage.option_names):
         return False
     if not stage.arguments and stage.is_hazard("shells"):
         return True
@@ -125,14 +126,12 @@ def swallows_failure(stage: Stage) -> bool:
         return False
     if any(map(_EXIT.search, stage.arguments)):
         return False
-    checks_order = stage.program == "sort" and has_option(stage, _SORT_CHECK)
-    return not checks_order
+    return stage.program != "sort" or not has_option(stage, _SORT_CHECK)
 
 
 def _has_any(stage: Stage, key: str) -> bool:
     return not load_programs().hazard_options(key).isdisjoint(stage.arguments)
 
 
-def _option_names(stage: Stage) -> list[str]:
-    """Return the arguments, those like `--name=value` without the value."""
-    return [word.partition("=")[0] for word in stage.arguments]
+def _has_operand(stage: Stage, form: re.Pattern[str]) -> bool:
+    return any(map(form.fullmatch, stage.operands))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 TABLE = Path(__file__).with_name("programs.toml")
 _loading = threading.Lock()
@@ -204,22 +204,20 @@ class Programs:
         return FixMode(
             call=tuple(title.split()),
             purpose=row["purpose"],
-            suffixes=tuple(self._suffixes(row.get("files", ""))),
-            fix=tuple(row.get("fix", "").split()),
-            keep=frozenset(row.get("keep", "").split()),
-            flags=frozenset(row.get("flags", "").split()),
+            suffixes=tuple(self._suffixes(_words(row, "files"))),
+            fix=_words(row, "fix"),
+            keep=frozenset(_words(row, "keep")),
+            flags=frozenset(_words(row, "flags")),
             instead=row.get("instead", ""),
             whole=row.get("whole", False),
         )
 
-    def _suffixes(self, text: str) -> list[str]:
-        found: list[str] = []
-        for name in text.split():
+    def _suffixes(self, names: Sequence[str]) -> Iterator[str]:
+        for name in names:
             if name.startswith("@"):
-                found += self._suffixes(self._files[name[1:]])
+                yield from self._suffixes(_words(self._files, name[1:]))
             else:
-                found.append(name)
-        return found
+                yield name
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +251,19 @@ def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:
     for title, row in rows.items():
         launcher = Launcher(
             words=tuple(title.split()),
-            values=frozenset(row.get("values", "").split()),
+            values=frozenset(_words(row, "values")),
             operands=row.get("operands", 0),
-            again=tuple(row.get("again", "").split()),
+            again=_words(row, "again"),
             known_only=row.get("known", False),
         )
         found.setdefault(launcher.words[0], []).append(launcher)
     for launchers in found.values():
         launchers.sort(key=lambda launcher: -len(launcher.words))
     return found
+
+
+def _words(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(row.get(key, "").split())
 
 
 def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[str, str]:

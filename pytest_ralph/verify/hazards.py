@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell.command import Command, Stage
@@ -50,10 +50,9 @@ def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
         yield from _status_hazards(command)
     yield from _text_hazards(check.command)
     for stage in command.stages:
-        for rule in _STAGE_RULES:
-            hazard = rule(stage)
-            if hazard is not None:
-                yield hazard
+        for hazard, applies in _STAGE_RULES:
+            if applies(stage):
+                yield replace(hazard, message=hazard.message.format(_shown(stage)))
     if command.stages and command.stages[-1].after == "&":
         yield Hazard("background", "ends with `&`: a background process is stopped, not checked")
 
@@ -63,8 +62,9 @@ def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
 
 def _judged_by_status(check: Check) -> bool:
     success = ("exit", "==", 0)
-    only_status = all((one.stream, one.op, one.value) == success for one in check.expect)
-    return only_status and not check.files
+    if check.files:
+        return False
+    return all((one.stream, one.op, one.value) == success for one in check.expect)
 
 
 def _status_hazards(command: Command) -> Iterator[Hazard]:
@@ -95,7 +95,9 @@ _CLOSING = re.compile(r"\b(?:fi|done|esac)\b")
 
 def _is_unfinished(command: Command) -> bool:
     """Whether an `if` or a loop has no end: the shell refuses it, so it has no exit status."""
-    return bool(_OPENING.search(command.text)) and not _CLOSING.search(command.text)
+    if _CLOSING.search(command.text):
+        return False
+    return bool(_OPENING.search(command.text))
 
 
 _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
@@ -103,10 +105,10 @@ _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
 
 def _greps_output(command: Command) -> bool:
     """Whether a search in the output of a test run or the like replaces its exit status."""
-    pipeline = command.pipelines[-1]
-    if len(pipeline) < 2 or "pipefail" in command.text:
+    first, *others = command.pipelines[-1]
+    if not others or "pipefail" in command.text:
         return False
-    return pipeline[-1].program in ("grep", "egrep", "rg") and pipeline[0].role in _JUDGES
+    return others[-1].program in ("grep", "egrep", "rg") and first.role in _JUDGES
 
 
 def _always_raises(stage: Stage) -> bool:
@@ -142,7 +144,9 @@ def _ends_with_failure(command: Command, last: Stage) -> bool:
 
 def _always_true(stages: Sequence[Stage]) -> Iterator[Hazard]:
     last = stages[-1]
-    if not last.always_succeeds or any(stage.always_fails for stage in stages):
+    if not last.always_succeeds:
+        return
+    if any(stage.always_fails for stage in stages):
         return
     shown = _shown(last)
     if len(stages) == 1:
@@ -171,9 +175,9 @@ _FAILING = re.compile(r"\b(?:exit|assert|raise|throw|die|panic|fail\()")
 
 def _prints_verdict(stage: Stage) -> bool:
     """Whether a one-liner prints one of two words and does not fail for the bad one."""
-    if not (stage.is_hazard("shells") or stage.is_hazard("swallowing")):
-        return False
     if len(stage.arguments) < 2:
+        return False
+    if not stage.is_hazard("shells") and not stage.is_hazard("swallowing"):
         return False
     script = max(stage.arguments, key=len)
     if not _PRINTING.search(script) or _FAILING.search(script):
@@ -197,32 +201,6 @@ def _text_hazards(command: str) -> Iterator[Hazard]:
 
 
 # Single commands
-
-
-def _never_ends(stage: Stage) -> Hazard | None:
-    if not stage.never_ends:
-        return None
-    return Hazard(
-        "never-ends",
-        f"`{_shown(stage)}` runs until it is stopped, so only the time limit ends it",
-        severe=True,
-    )
-
-
-def _remote(stage: Stage) -> Hazard | None:
-    if not stage.changes_remote:
-        return None
-    return Hazard(
-        "remote",
-        f"`{_shown(stage)}` changes something outside the project each time it is verified",
-    )
-
-
-def _interactive(stage: Stage) -> Hazard | None:
-    if not stage.asks_person:
-        return None
-    return Hazard("interactive", f"`{_shown(stage)}` waits for input, which it never gets")
-
 
 # Formatters that rewrite files unless one of these options asks for a check only.
 _CHECK_OPTIONS = {
@@ -249,20 +227,16 @@ _SHORT_WRITING_OPTIONS = {
 }
 
 
-def _changes_tree(stage: Stage) -> Hazard | None:
+def _changes_tree(stage: Stage) -> bool:
     """A check that rewrites what it checks passes at the second run, whatever it found."""
-    arguments = stage.arguments
-    check_options = _CHECK_OPTIONS.get(stage.name)
-    writes = check_options is not None and not set(check_options) & set(arguments)
-    if any(_WRITING_OPTION.fullmatch(argument) for argument in arguments):
-        writes = True
-    if set(_SHORT_WRITING_OPTIONS.get(stage.program, ())) & set(arguments):
-        writes = True
-    if not writes:
-        return None
-    return Hazard(
-        "changes-tree", f"`{_shown(stage)}` rewrites files; a check should only read them"
-    )
+    arguments = set(stage.arguments)
+    if has_option(stage, _WRITING_OPTION):
+        return True
+    if arguments.intersection(_SHORT_WRITING_OPTIONS.get(stage.program, ())):
+        return True
+    if stage.name not in _CHECK_OPTIONS:
+        return False
+    return arguments.isdisjoint(_CHECK_OPTIONS[stage.name])
 
 
 _FILTER_OPTIONS = {
@@ -275,41 +249,60 @@ _FILTER_OPTIONS = {
 _PASSES_EMPTY = re.compile(r"--pass-?with-?no-?tests|--if-present", re.IGNORECASE)
 
 
-def _may_match_nothing(stage: Stage) -> Hazard | None:
+def _may_match_nothing(stage: Stage) -> bool:
     """A runner that succeeds without a test makes a misspelt filter pass."""
-    options = {argument.partition("=")[0] for argument in stage.arguments}
-    filters = set(_FILTER_OPTIONS.get(stage.name, ())) & options
-    selects = stage.name == "cargo test" and len(stage.operands) > 1
-    passes_empty = any(_PASSES_EMPTY.fullmatch(option) for option in options)
-    if not (filters or selects or passes_empty):
-        return None
-    return Hazard(
-        "may-match-nothing", f"`{_shown(stage)}` succeeds even if its filter selects no test"
-    )
+    options = set(stage.option_names)
+    if options.intersection(_FILTER_OPTIONS.get(stage.name, ())):
+        return True
+    if stage.name == "cargo test" and len(stage.operands) > 1:
+        return True
+    return any(map(_PASSES_EMPTY.fullmatch, options))
 
 
+_BARE_ALTERNATION = re.compile(r"(?<=\w)(?<!\\)\|(?=\w)")
 _EXTENDED = re.compile(r"-[A-Za-z]*[EPF][A-Za-z]*|--(?:extended|perl|fixed).*")
 
 
-def _basic_alternation(stage: Stage) -> Hazard | None:
-    if stage.program != "grep" or any(_EXTENDED.fullmatch(word) for word in stage.arguments):
-        return None
-    pattern = next(iter(stage.operands), "")
-    if not re.search(r"(?<=\w)(?<!\\)\|(?=\w)", pattern):
-        return None
-    return Hazard(
-        "grep-alternation",
-        "grep without -E takes `|` in its pattern literally; use `grep -E` or `\\|`",
-    )
+def _has_basic_alternation(stage: Stage) -> bool:
+    if stage.program != "grep" or has_option(stage, _EXTENDED):
+        return False
+    pattern = "".join(stage.operands[:1])
+    return bool(_BARE_ALTERNATION.search(pattern))
 
 
-_STAGE_RULES: tuple[Callable[[Stage], Hazard | None], ...] = (
-    _never_ends,
-    _remote,
-    _interactive,
-    _basic_alternation,
-    _changes_tree,
-    _may_match_nothing,
+# The hazards of a simple command; `{}` stands for the command.
+_STAGE_RULES: tuple[tuple[Hazard, Callable[[Stage], bool]], ...] = (
+    (
+        Hazard(
+            "never-ends",
+            "`{}` runs until it is stopped, so only the time limit ends it",
+            severe=True,
+        ),
+        lambda stage: stage.never_ends,
+    ),
+    (
+        Hazard("remote", "`{}` changes something outside the project each time it is verified"),
+        lambda stage: stage.changes_remote,
+    ),
+    (
+        Hazard("interactive", "`{}` waits for input, which it never gets"),
+        lambda stage: stage.asks_person,
+    ),
+    (
+        Hazard(
+            "grep-alternation",
+            "grep without -E takes `|` in its pattern literally; use `grep -E` or `\\|`",
+        ),
+        _has_basic_alternation,
+    ),
+    (
+        Hazard("changes-tree", "`{}` rewrites files; a check should only read them"),
+        _changes_tree,
+    ),
+    (
+        Hazard("may-match-nothing", "`{}` succeeds even if its filter selects no test"),
+        _may_match_nothing,
+    ),
 )
 
 

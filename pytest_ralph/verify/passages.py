@@ -196,18 +196,33 @@ def _rejoin_split_commands(pieces: list[Piece]) -> Iterator[Piece]:
 
     A quotation that is open at the end of a span shows that it goes on.
     """
-    at = 0
-    while at < len(pieces):
-        piece = pieces[at]
-        if piece.kind == "code" and _has_open_quote(piece.text):
-            for end in range(at + 2, min(at + 9, len(pieces)), 2):
-                whole = prose(pieces[at : end + 1])[1:-1]
-                if pieces[end].kind == "code" and not _has_open_quote(whole):
-                    piece = Piece("code", whole)
-                    at = end
-                    break
-        yield piece
-        at += 1
+    start = 0
+    while start < len(pieces):
+        end = _end_of_command(pieces, start)
+        if end is None:
+            yield pieces[start]
+            start += 1
+        else:
+            yield Piece("code", _inner_text(pieces[start:end]))
+            start = end
+
+
+def _end_of_command(pieces: list[Piece], start: int) -> int | None:
+    """Return where the pieces of the command at `start` end, or None if it is whole."""
+    first = pieces[start]
+    if first.kind == "prose" or not _has_open_quote(first.text):
+        return None
+    for end in range(start + 3, min(start + 10, len(pieces) + 1), 2):
+        if pieces[end - 1].kind == "prose":
+            continue
+        if not _has_open_quote(_inner_text(pieces[start:end])):
+            return end
+    return None
+
+
+def _inner_text(pieces: Sequence[Piece]) -> str:
+    """Return what stands between the first and the last backtick."""
+    return prose(pieces)[1:-1]
 
 
 def _has_open_quote(text: str) -> bool:

@@ -24,7 +24,6 @@ _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")
 _COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
-# What is left of an expectation on one line's output in the output of all lines.
 _SOMEWHERE = {
     "==": "contains",
     "contains": "contains",
@@ -54,7 +53,7 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
     for line, words in _expecting_lines(command):
         asked = read_expectations(line, words).expect
         if _prints_more_than(line, command):
-            asked = [_somewhere(one) for one in asked if _can_be_somewhere(one)]
+            asked = _somewhere(asked)
         if not asked:
             unread.append(words)
         expect += asked
@@ -76,7 +75,7 @@ def _runnable(script: Script, previous: str) -> str:
         return ""
     if script.language and script.language.replace("-", "") not in _SHELLS:
         return ""
-    if any(_PROMPT.match(line) for line in lines):
+    if any(map(_PROMPT.match, lines)):
         return _typed(script.text)
     if script.language:
         return script.text
@@ -118,18 +117,21 @@ def _expecting_lines(script: str) -> list[tuple[str, str]]:
     return found
 
 
-def _can_be_somewhere(one: Expect) -> bool:
-    return one.stream != "exit" and one.op in _SOMEWHERE
-
-
-def _somewhere(one: Expect) -> Expect:
-    return one._replace(op=_SOMEWHERE[one.op])
+def _somewhere(asked: Sequence[Expect]) -> list[Expect]:
+    """Return what is left of expectations on one line's output in the output of all lines."""
+    found: list[Expect] = []
+    for one in asked:
+        op = _SOMEWHERE.get(one.op)
+        if op is not None and one.stream != "exit":
+            found.append(one._replace(op=op))
+    return found
 
 
 def _prints_more_than(line: str, script: str) -> bool:
     """Whether other lines of the script may print something too."""
-    for other in script.split("\n"):
-        is_other = _is_code(other) and not other.strip().startswith(line)
-        if is_other and not _SILENT.match(other.strip()):
-            return True
+    for other in filter(_is_code, script.split("\n")):
+        code = other.strip()
+        if code.startswith(line) or _SILENT.match(code):
+            continue
+        return True
     return False

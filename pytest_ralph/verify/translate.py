@@ -5,7 +5,6 @@ Expectations are read in English only. The table is vocabulary/languages.txt.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from pytest_ralph.text.regex import regex
@@ -37,6 +36,7 @@ _LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
 # What is left of a Japanese clause once its words are translated.
 _PARTICLE = regex(r"(?<!\S)[がはをにでともの]+(?!\S)")
 _QUOTED = regex(r"(`[^`]*`|\"[^\"]*\")")
+_BLANKS = regex(r"[ \t]+")
 _ENGLISH_ROW = "english"
 
 
@@ -50,7 +50,8 @@ def in_english(text: str) -> str:
     translate = rewriter("languages", without=_ENGLISH_ROW)
     parts = _QUOTED.split(text)
     for index in range(0, len(parts), 2):
-        parts[index] = re.sub(r"[ \t]+", " ", _PARTICLE.sub("", translate(parts[index])))
+        translated = _PARTICLE.sub("", translate(parts[index]))
+        parts[index] = _BLANKS.sub(" ", translated)
     return "".join(parts)
 
 
@@ -66,8 +67,8 @@ def _foreign_words() -> frozenset[str]:
 
     Most fields hold none of them, and are spared the whole table.
     """
-    entries: list[str] = []
+    found: set[str] = set()
     for key, row in phrases("languages").items():
         if key != _ENGLISH_ROW:
-            entries += row
-    return frozenset(_LATIN_WORD.findall(" ".join(entries))) - words("languages", _ENGLISH_ROW)
+            found.update(_LATIN_WORD.findall(" ".join(row)))
+    return frozenset(found - words("languages", _ENGLISH_ROW))

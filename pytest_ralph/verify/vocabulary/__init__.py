@@ -57,10 +57,10 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     # Entries are tried by their first letter: all of them at every position would be slow.
     by_letter: dict[str, list[str]] = {}
     for at, (entry, _) in enumerate(entries):
-        first = entry[0].lower() if entry[0].isascii() and entry[0].isalpha() else ""
-        by_letter.setdefault(first, []).append(f"(?P<g{at}>{_bounded(entry)})")
+        group = f"(?P<g{at}>{_bounded(entry)})"
+        by_letter.setdefault(_first_letter(entry), []).append(group)
     others = by_letter.pop("", [])
-    groups = [f"(?={first})(?:{'|'.join(same)})" for first, same in by_letter.items()]
+    groups = [f"(?={letter})(?:{'|'.join(same)})" for letter, same in by_letter.items()]
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(groups)})|{'|'.join(others)}", re.IGNORECASE)
 
     def replace(match: re.Match[str]) -> str:
@@ -69,6 +69,14 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
         return f" {key} "
 
     return lambda text: pattern.sub(replace, text)
+
+
+def _first_letter(entry: str) -> str:
+    """Return the letter that an entry starts with, or an empty string if it may be several."""
+    first = entry[0]
+    if first.isascii() and first.isalpha():
+        return first.lower()
+    return ""
 
 
 def _bounded(entry: str) -> str:
