@@ -10,7 +10,14 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.snapshot import Change, FileState, is_same_now, kept_state, put_back
+from pytest_ralph.fixing.snapshot import (
+    Change,
+    FileState,
+    is_same_now,
+    is_too_large,
+    kept_state,
+    put_back,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,6 +96,8 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
             problems.append(f"{path}: changed since then, left as it is")
         elif not change.can_be_undone:
             problems.append(f"{path}: no copy of it was kept")
+        elif keep_in is not None and is_too_large(root / path):
+            problems.append(f"{path}: too large to be kept, left as it is")
         else:
             to_undo.append(change)
 

@@ -56,6 +56,19 @@ def test_an_undo_can_be_undone(ran: Project) -> None:
     assert (ran.root / "made.txt").read_text() == "x\n"
 
 
+def test_huge_files_are_left_and_named(project: Project) -> None:
+    """To copy one of 300 GB would take hours."""
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e new.txt`\n")
+    project.run(executor=project.shell("truncate -s 300G big.bin; touch new.txt"))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 1
+    line = "cannot put back big.bin: too large to be kept, left as it is"
+    result.stdout.fnmatch_lines(["removed new.txt", line])
+    assert (project.root / "big.bin").exists()
+    assert not (project.root / "new.txt").exists()
+
+
 def test_undo_and_redo_take_turns(ran: Project) -> None:
     name = next((ran.root / ".ralph/backups").iterdir()).name
     new = ran.root / "new.txt"
