@@ -77,22 +77,20 @@ class Process:
             self._child.wait()
             raise
 
-    def follow(self, deadline: float | None, heartbeat: Callable[[], bool] | None = None) -> bool:
+    def follow(self, deadline: float, heartbeat: Callable[[], bool] | None = None) -> bool:
         """Read the output until the command ends.
 
         Return False if the deadline comes first, or if `heartbeat`, which is called about twice a
         second, returns False.
         """
+        longest = LONGEST_WAIT if heartbeat is None else HEARTBEAT
         while not self._ended:
-            now = time.monotonic()
-            if deadline is not None and now >= deadline:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 return False
-            wait = deadline - now if deadline is not None else None
-            if heartbeat is not None:
-                if not heartbeat():
-                    return False
-                wait = HEARTBEAT if wait is None else min(HEARTBEAT, wait)
-            self._take(wait)
+            if heartbeat is not None and not heartbeat():
+                return False
+            self._take(min(left, longest))
         return True
 
     def drain(self, longest: float) -> None:
@@ -104,10 +102,9 @@ class Process:
                 break
             self._take(wait)
 
-    def _take(self, wait: float | None) -> None:
+    def _take(self, wait: float) -> None:
         """Wait for output or for the end of the process, and read what there is."""
-        milliseconds = None if wait is None else min(wait, LONGEST_WAIT) * 1000
-        for descriptor, _ in self._poll.poll(milliseconds):
+        for descriptor, _ in self._poll.poll(wait * 1000):
             if descriptor == self._exit:
                 self._ended = True
                 self._poll.unregister(descriptor)
@@ -165,7 +162,7 @@ class Process:
     def _read_on(self) -> None:
         with contextlib.suppress(OSError):
             while self._open:
-                self._take(None)
+                self._take(LONGEST_WAIT)
 
 
 def _close(descriptors: Iterable[int]) -> None:

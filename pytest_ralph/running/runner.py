@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import errno
 import itertools
+import math
 import os
 import re
 import signal
@@ -404,7 +405,9 @@ class Runner:
         self, process: Process, plan: _Plan, timeout: float | None, heartbeat: _Heartbeat | None
     ) -> bool:
         """Read the output until the command ends. Return False if it had to be ended."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = math.inf
+        if timeout is not None:
+            deadline = time.monotonic() + timeout
         try:
             in_time = process.follow(deadline, heartbeat)
             if in_time:

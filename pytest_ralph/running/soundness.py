@@ -197,11 +197,15 @@ def _missing_program(run: CheckRun) -> Iterator[Defect]:
             continue
         if status_tells and not stage.nested and not stage.negated:
             continue
-
-        is_piped = "|" in (stage.before, stage.after)
-        is_unexpected = is_reported and stage.after != "||"
-        if is_piped or stage.negated or is_unexpected:
+        if not _is_optional(stage, is_reported=is_reported):
             yield Defect("not found", f"{name}: command not found", missing=name)
+
+
+def _is_optional(stage: Stage, *, is_reported: bool) -> bool:
+    """Whether the command line provides for the case that the program is missing."""
+    if stage.negated or "|" in (stage.before, stage.after):
+        return False
+    return stage.after == "||" or not is_reported
 
 
 def _reports_missing(name: str, errors: str) -> bool:

@@ -74,7 +74,7 @@ class Agent:
         self.options = options
         self._kinds = kinds
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         """Return the command line after the program."""
         raise NotImplementedError
 

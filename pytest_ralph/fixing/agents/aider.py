@@ -67,7 +67,7 @@ class Aider(Agent):
     install = "python -m pip install aider-install && aider-install"
     names_session = True
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["--message-file", str(launch.prompt_file), *UNATTENDED, *NO_GIT_CHANGES]
         words += ["--input-history-file", os.devnull]
         words += ["--chat-history-file", f"{launch.session}.history"]

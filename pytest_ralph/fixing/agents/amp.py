@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.agents.agent import Agent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.fixing.agents.launch import Launch
 
 
@@ -19,7 +17,7 @@ class Amp(Agent):
     install = "npm install -g @sourcegraph/amp"
     model_flag = "--mode"
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         return [
             *launch.resuming("threads", "continue"),
             *self.project_arguments,

@@ -33,7 +33,7 @@ class Claude(Agent):
     name = "claude"
     install = "npm install -g @anthropic-ai/claude-code"
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["-p", "--output-format", "stream-json", "--verbose"]
         words += self.options.default(
             "--permission-mode", "acceptEdits", unless=["--dangerously-skip-permissions"]

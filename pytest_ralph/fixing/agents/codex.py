@@ -9,8 +9,6 @@ from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.events import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
@@ -113,7 +111,7 @@ class Codex(Agent):
         "error": _read_error,
     }
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["exec", "--json", "--skip-git-repo-check"]
         words += self.options.default("--sandbox", "workspace-write", unless=SANDBOX_OPTIONS)
         return [*words, *self.project_arguments, *launch.resuming("resume"), "-"]

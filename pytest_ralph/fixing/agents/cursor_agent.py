@@ -9,8 +9,6 @@ from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
@@ -35,7 +33,7 @@ class CursorAgent(Agent):
     install = "see https://cursor.com/cli"
     readers: ClassVar = {**STREAM_JSON, "tool_call": _read_tool_call}
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["--print", "--output-format", "stream-json"]
         words += self.options.default("--force", unless=["-f", "--yolo"])
         words += self.options.default("--trust")

@@ -10,8 +10,6 @@ from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.launch import allowed_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.fixing.agents.base import Job
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
@@ -85,7 +83,7 @@ class Gemini(Agent):
         "result": _read_result,
     }
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["--output-format", "stream-json"]
         words += self.options.default("--approval-mode", "auto_edit", unless=["-y", "--yolo"])
         words += launch.resuming("--resume")

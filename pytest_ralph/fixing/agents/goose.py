@@ -10,8 +10,6 @@ from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.events import rows, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.fixing.agents.events import Event, EventReader
     from pytest_ralph.fixing.agents.launch import Launch
     from pytest_ralph.fixing.agents.transcript import Transcript
@@ -93,7 +91,7 @@ class Goose(Agent):
     variables: ClassVar = {"GOOSE_MODE": "auto"}
     readers: ClassVar = {"message": _read_message, "error": _read_error, "complete": _complete}
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["run", "--instructions", "-", "--output-format", "stream-json"]
         if launch.job.session_id:
             words.append("--resume")

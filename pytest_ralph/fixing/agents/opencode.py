@@ -12,7 +12,7 @@ from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.launch import allowed_commands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pytest_ralph.fixing.agents.events import Event
     from pytest_ralph.fixing.agents.launch import Launch
@@ -71,7 +71,7 @@ class OpenCode(Agent):
         "step_finish": _end_step,
     }
 
-    def arguments(self, launch: Launch) -> Sequence[str]:
+    def arguments(self, launch: Launch) -> list[str]:
         words = ["run", "--format", "json"]
         # opencode repeats a request for ever if the service refuses it for now. No event tells of
         # that, only its log does.

@@ -50,15 +50,15 @@ def _read_result(event: Event, transcript: Transcript) -> None:
     for denial in rows(event, "permission_denials"):
         transcript.denied.append(_denied_action(denial))
 
-    result = event.get("result") or ""
     kind = _early_end(event)
     if event.get("is_error") or kind:
         errors = "\n".join(rows(event, "errors"))
-        message = event.get("error") or result or errors or event.get("subtype")
+        message = event.get("error") or event.get("result") or errors or event.get("subtype")
         transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
         return
 
     transcript.clear_error()
+    result = event.get("result") or ""
     if result != transcript.text:
         transcript.set_text(result)
 
