@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.snapshot import Change, Snapshot
     from pytest_ralph.healing.plan_guard import PlanBefore
 
+# Seconds by which the time of a file may be behind time.time(): kernels set it once per tick.
+FILE_TIME_LAG = 0.05
+
 
 class ProjectTree:
     """The files of the project, watched for all executor runs of this process.
@@ -84,7 +87,8 @@ class ProjectTree:
     def file_changed_between(self, start: float, end: float) -> str:
         """Return the file of the project that was changed last in that time; "" if none was.
 
-        Files that ralph writes do not count.
+        Files that ralph writes do not count. A file that was written right after `end` may bear a
+        time before it, so the last moments do not count either.
         """
         times = {}
         for path in self._files():
@@ -92,7 +96,7 @@ class ProjectTree:
                 continue
             with contextlib.suppress(OSError):
                 times[path] = (self.root / path).lstat().st_ctime
-        changed = [path for path, time in times.items() if start < time < end]
+        changed = [path for path, time in times.items() if start < time < end - FILE_TIME_LAG]
         return max(changed, key=times.__getitem__, default="")
 
     def _files(self) -> Iterable[str]:
