@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import read_regular
 from pytest_ralph.text.bounded import gap_line
-from pytest_ralph.text.secrets import KEY_BEGIN, MASK, open_key
+from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, open_key
 
 if TYPE_CHECKING:
     import os

@@ -6,44 +6,20 @@ has the format of a well-known credential, also where terminal escapes interrupt
 
 from __future__ import annotations
 
-import binascii
+import itertools
 import os
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_ralph.text.inert import ESCAPES
+from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, mask_private_keys
 from pytest_ralph.text.regex import regex
+from pytest_ralph.text.secret_variables import is_secret_name, is_worth_hiding, secret_values
+from pytest_ralph.text.spellings import Spelling, spellings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-# Names whose values are secret whatever they look like.
-_SECRET_NAME = regex(
-    r"(?:^|_) (?: \w*TOKEN | \w*SECRETS? | \w*PASSWO?R?D | PASSPHRASE | PWD | CREDENTIALS? | CREDS?"
-    r" | \w*(?<!COM)(?<!BY)(?<!SUR)(?<!TRES)PASS"
-    r" | \w*(?:API|SECRET|PRIVATE|ACCESS|SIGNING|ENCRYPTION|MASTER|AUTH|ACCOUNT|SSH|DEPLOY)_?KEY"
-    r" | DSN | BEARER | CONNECTION_STRING | DATABASE_URL ) (?:_|\d|$)",
-    re.IGNORECASE | re.VERBOSE,
-)
-# Names that are used for other things as well, such as SORT_KEY=completed.
-_VAGUE_NAME = regex(
-    r"(?:^|_)(?:KEY|AUTH|PAT|PRIVATE|COOKIE|SALT)(?:_|\d|$)",
-    re.IGNORECASE,
-)
-_ORDINARY_WORD = regex(r"[A-Z]?[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z]+)*")
-# The values of these say where a secret is or how it is used, and are not secret.
-_HARMLESS_NAME = regex(
-    r"^(?:OLD)?PWD$|_(?:FILE|PATH|DIR|NAME|ID|SOCK|SOCKET|TYPE|METHOD|ALGORITHM|HOST|PORT|TTL"
-    r"|EXPIRY"
-    r"|TIMEOUT|LENGTH|HELPER)$",
-    re.IGNORECASE,
-)
-SHORTEST = 6
-_TRIVIAL = regex(
-    r"(?i)true|false|none|null|yes|no|on|off|enabled|disabled|default|secret|password|passwd|token"
-    r"|changeme|test\w*|example|localhost|postgres|root|admin|user|guest|dummy|\d{1,7}|(.)\1*"
-)
+    from collections.abc import Iterable, Mapping
 
 # The secret part of a pattern is its group `secret`, or all of it without such a group. Each begins
 # with plain characters, which are found a hundred times faster than a word boundary or any letter
@@ -66,6 +42,8 @@ PATTERNS = (
     r"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}",
     r"gsk_[A-Za-z0-9]{30,}",
     r"xai-[A-Za-z0-9]{40,}",
+    r"pplx-[A-Za-z0-9]{40,}",
+    r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{32,}",
     r"r8_(?<![A-Za-z0-9]r8_)[A-Za-z0-9]{30,}",
     # Chat, mail, payments
     r"xox[abeprs]-[A-Za-z0-9-]{10,}",
@@ -84,7 +62,14 @@ PATTERNS = (
     r"rubygems_[a-f0-9]{40,}",
     r"cio(?<![A-Za-z0-9]cio)[A-Za-z0-9]{32}(?![A-Za-z0-9])",
     r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}",
-    r"lin_api_[A-Za-z0-9]{30,}",
+    r"lin_(?:api|oauth)_[A-Za-z0-9]{30,}",
+    r"ATATT3[A-Za-z0-9_=-]{40,}",
+    r"GR1348941[A-Za-z0-9_-]{20}",
+    r"pul-[a-f0-9]{40}",
+    r"sbp_[a-f0-9]{40}",
+    r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}",
+    r"fm[12]_[A-Za-z0-9+/=]{40,}",
+    r"key-(?<![A-Za-z0-9-]key-)[a-f0-9]{32}(?![A-Za-z0-9])",
     r"sntry[su]_[A-Za-z0-9+/=_-]{30,}",
     r"hv[sbr]\.[A-Za-z0-9_-]{24,}",
     r"dapi[a-f0-9]{32}",
@@ -96,23 +81,53 @@ PATTERNS = (
     # Formats without a vendor
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
     r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
+    r"://(?P<secret>(?=[A-Za-z_]{0,100}\d)[A-Za-z0-9_]{20,100})@",
 )
 # Patterns that begin with a word in any letter case are slow to search for, so that each is tried
 # only if one of its words occurs at all.
 _LABEL = r"""['"]?\s{0,3}[:=]\s{0,3}['"]?"""
-_VALUE = r"""(?P<secret>[^\s'",;]{6,})"""
+# `$TOKEN`, `<token>` and the like stand for a value.
+_VALUE = r"""(?P<secret>[^\s'",;$<{][^\s'",;]{5,})"""
 _SCHEME = r"(?:bearer|basic|token|digest|apikey)"
+# Eight or more characters with a digit: neither `password: str` nor `password=$PASSWORD`.
+_WITH_DIGIT = r"""(?P<secret>(?=[^\s'",;]{0,100}\d)[^\s'",;$<({*]{8,})"""
+_LONG_WITH_DIGIT = r"""(?P<secret>(?=[^\s'",;&?]{0,100}\d)[^\s'",;&?$<>({*]{16,})"""
 LABELLED = {
     rf"(?i)authorization{_LABEL}{_SCHEME}\s{{1,3}}{_VALUE}": ("authorization",),
     r"(?i)bearer\s{1,3}(?P<secret>[a-z0-9._~+/-]{16,}=*)": ("bearer",),
     rf"(?i)x-(?:api-key|auth-token|access-token){_LABEL}{_VALUE}": ("x-a",),
+    rf"(?i)(?:[\w-]-token|(?:api|app|access|auth)-key){_LABEL}{_LONG_WITH_DIGIT}": (
+        "-token",
+        "-key",
+    ),
+    rf"(?i)cookie\s{{0,3}}:\s{{1,3}}[^\s=;]{{1,60}}={_LONG_WITH_DIGIT}": ("cookie",),
     rf"(?i)aws_?secret_?(?:access_?)?key{_LABEL}(?P<secret>[a-z0-9/+=]{{40}})": ("aws",),
-    # A value of eight or more characters with a digit: neither `password: str` nor
-    # `password=$PASSWORD`.
-    r"(?i)(?:password|passwd|secret[_-]?key|client[_-]?secret|api[_-]?key|access[_-]?token"
-    r"|auth[_-]?token)['\"]?\s{0,3}(?:=|:\s)\s{0,3}['\"]?"
-    r"(?P<secret>(?=[^\s'\",;]{0,100}\d)[^\s'\",;$<({*]{8,})": ("passw", "api", "secret", "token"),
+    # On a command line.
+    r"(?i)--(?:[a-z]+-){0,3}(?:password|passwd|passphrase|token|secret|(?:api|access|secret)-?key)"
+    rf"\s{{1,3}}['\"]?{_WITH_DIGIT}": ("--",),
+    r"(?i)(?<=\s)(?:-u|--user|--proxy-user)[\s=]{0,3}['\"]?[a-z][^\s:'\"$]{0,100}:"
+    r"(?P<secret>[^\s'\"$]{6,})": ("curl",),
+    r"(?i)\blogin\s{1,3}\S{1,100}\s{1,3}password\s{1,3}(?P<secret>\S{4,})": ("login",),
+    # In the query of a URL.
+    r"(?i)[?&](?:sig|key|auth|code|x-amz-(?:signature|security-token)|signature|(?:\w{1,30}_)?token"
+    rf"|(?:\w{{1,30}}_)?secret|api_?key)={_LONG_WITH_DIGIT}": ("?", "&"),
 }
+# Fields that hold a secret: `client_secret: …`, also as `clientSecret` and `client-secret`.
+FIELDS = (
+    *("password", "passwd", "passphrase", "secret key", "secret access key", "client secret"),
+    *("api key", "access token", "auth token", "session token", "refresh token", "id token"),
+)
+# `DB_PASSWORD=…`, as in a script or a listing of the environment.
+_ASSIGNMENT = regex(
+    r"""(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{2,60})=['"]?(?P<secret>[^\s'";$<({*]{8,})"""
+)
+# One of them is in the name of each variable that holds a secret.
+_WORDS_OF_NAMES = ("token", "secret", "pass", "pw", "cred", "key", "dsn", "bearer", "jwt", "conn")
+# A short word, as of the vendor, in front of many random letters and digits. A hash is none.
+_RANDOM_TOKEN = regex(
+    r"[_-](?=[A-Za-z0-9]{32})(?<=[a-z0-9].)(?<!sha1.)(?<!sha256.)(?<!sha384.)(?<!sha512.)"
+    r"(?P<secret>[A-Za-z0-9]{32,200})(?![A-Za-z0-9])"
+)
 
 
 def _plain_start(pattern: str) -> str:
@@ -120,9 +135,21 @@ def _plain_start(pattern: str) -> str:
     return plain[0] if plain else ""
 
 
+def _field_names(field: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(field.replace(" ", between) for between in ("", "_", "-")))
+
+
+def _field_pattern(field: str) -> str:
+    name = field.replace(" ", "[_-]?")
+    return rf"""(?i){name}['"]?\s{{0,3}}(?:=|:\s)\s{{0,3}}['"]?{_WITH_DIGIT}"""
+
+
 # A pattern is compiled and tried only where the plain characters it starts with occur.
 _PATTERNS = tuple((_plain_start(pattern), regex(pattern)) for pattern in PATTERNS)
-_LABELLED = tuple((word, regex(pattern)) for pattern, words in LABELLED.items() for word in words)
+_LABELLED = (
+    *((words, regex(pattern)) for pattern, words in LABELLED.items()),
+    *((_field_names(field), regex(_field_pattern(field))) for field in FIELDS),
+)
 # Longer texts are rarely masked twice.
 _SHORT = 500
 
@@ -139,7 +166,7 @@ class Masker:
 
     def __init__(self, environ: Mapping[str, str] = os.environ, extra: Iterable[str] = ()) -> None:
         # The longest first, so that a value that begins with another one is masked as a whole.
-        self._spellings: list[str] = []
+        self._spellings: list[Spelling] = []
         self._extra = [_compiled(pattern) for pattern in extra]
         self.learn(environ)
 
@@ -147,8 +174,8 @@ class Masker:
         """Mask the secrets of another environment, too."""
         spellings = set(self._spellings)
         for value in secret_values(environ):
-            spellings |= spellings_of(value.strip())
-        self._spellings = sorted(spellings, key=len, reverse=True)
+            spellings.update(spellings_of(value.strip()))
+        self._spellings = sorted(spellings, key=lambda one: len(one.pattern), reverse=True)
         # Every prompt repeats the names of the tasks that are done.
         self._mask_short = lru_cache(1024)(self._mask_text)
 
@@ -169,118 +196,24 @@ class Masker:
         return masked if masked_plain == plain else masked_plain
 
     def _mask(self, text: str) -> str:
-        """Mask what is known of this environment, private keys, and all formats."""
-        # Looking for each of them is faster than one pattern for all.
-        present = [spelling for spelling in self._spellings if spelling in text]
-        if present:
-            text = re.sub("|".join(map(re.escape, present)), MASK, text)
+        """Mask private keys, what is known of this environment, and all formats."""
         if KEY_BEGIN in text:
             text = mask_private_keys(text)
+        # Looking for each of them is faster than one pattern for all.
+        present = [spelling.pattern for spelling in self._spellings if spelling.anchor in text]
+        if present:
+            text = re.sub("|".join(present), MASK, text)
 
         lowered = text.lower()
         known = [pattern for start, pattern in _PATTERNS if start in text]
-        labelled = dict.fromkeys(pattern for word, pattern in _LABELLED if word in lowered)
+        labelled = [
+            pattern for words, pattern in _LABELLED if any(word in lowered for word in words)
+        ]
         for pattern in (*known, *self._extra, *labelled):
             text = pattern.sub(_masked, text)
-        return text
-
-
-# Variables
-
-
-def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of variables that are named like a secret and cannot be guessed."""
-    for name, value in environ.items():
-        if _HARMLESS_NAME.search(name):
-            continue
-        is_secret = _SECRET_NAME.search(name) is not None
-        if not is_secret and not _VAGUE_NAME.search(name):
-            continue
-        for part in {value, *value.splitlines()}:
-            stripped = part.strip()
-            if not is_secret and _ORDINARY_WORD.fullmatch(stripped):
-                continue
-            if _is_worth_hiding(stripped):
-                yield part
-
-
-def _is_worth_hiding(value: str) -> bool:
-    if len(value) < SHORTEST or _is_path(value):
-        return False
-    return _TRIVIAL.fullmatch(value) is None
-
-
-def _is_path(value: str) -> bool:
-    """Return whether a value is the path of a file. A secret of AWS may begin with a slash too."""
-    if value.startswith(("./", "~")):
-        return True
-    if not value.startswith("/"):
-        return False
-    looks_random = any(map(_RANDOM.fullmatch, value.split("/")))
-    return not looks_random or _exists(value)
-
-
-# With lower case, upper case and a digit.
-_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
-
-
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(path)  # noqa: PTH110 - also for what is no path
-    except ValueError:
-        return False
-
-
-def spellings_of(value: str) -> set[str]:
-    """Return a value as programs print it: as it is, quoted, and encoded.
-
-    The encodings are those of JSON, XML, HTML, URLs and base64.
-    """
-    spellings = {value, *_in_base64(value.encode("utf-8", "surrogateescape"))}
-    if value.isalnum():
-        return spellings
-    # Imported here: most values of variables need no other spelling.
-    import html
-    import json
-    import shlex
-    from urllib.parse import quote, quote_plus
-
-    escaped = html.escape(value, quote=False)
-    in_json = json.dumps(value)[1:-1]
-    return spellings | {
-        repr(value)[1:-1],
-        value.encode("unicode_escape").decode("ascii"),
-        value.replace("\\", "\\\\").replace("'", "\\'"),
-        value.replace("\\", "\\\\").replace('"', '\\"'),
-        in_json,
-        in_json.replace("/", "\\/"),
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        escaped,
-        escaped.replace('"', "&quot;"),
-        html.escape(value),
-        html.escape(value).replace("&#x27;", "&#39;"),
-        html.escape(value).replace("&#x27;", "&apos;"),
-        html.escape(value).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
-        quote(value),
-        quote(value, safe=""),
-        quote(value, safe="!*'()"),
-        quote_plus(value),
-        re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), quote(value, safe="")),
-        shlex.quote(value).removeprefix("'").removesuffix("'"),
-    }
-
-
-def _in_base64(value: bytes) -> Iterator[str]:
-    """Yield a value in base64, as it is inside a longer text that is encoded as a whole.
-
-    Three bytes are four characters, so that there are three ways. The characters at both ends that
-    also depend on what surrounds the value are left out.
-    """
-    for shift, start in enumerate((0, 2, 3)):
-        encoded = binascii.b2a_base64(b"\0" * shift + value, newline=False).decode()
-        whole = encoded[start : (shift + len(value)) * 8 // 6]
-        yield whole
-        yield whole.replace("+", "-").replace("/", "_")
+        if any(word in lowered for word in _WORDS_OF_NAMES):
+            text = _ASSIGNMENT.sub(_masked_assignment, text)
+        return _RANDOM_TOKEN.sub(_masked_token, text)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -299,71 +232,26 @@ def _masked(match: re.Match[str]) -> str:
     return f"{before}{MASK}{after}"
 
 
-# What stands in place of a secret.
-MASK = "***"
-KEY_BEGIN = "-----BEGIN "
-_PRIVATE_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-# From the first line of a key up to its last one, or to the next key or the end of the text.
-_KEY = regex(
-    rf"(?P<begin>-----BEGIN {_PRIVATE_KEY})"
-    rf"(?P<secret>(?:[^-]+|-(?!----(?:BEGIN|END) {_PRIVATE_KEY}))*)"
-    r"(?P<end>-----END )?"
-)
-# A line of a key, or one of its headers, perhaps in a diff, a quotation or a traceback.
-_KEY_LINE = regex(
-    r"[^\w/=]{0,20}"
-    r"(?:[A-Za-z0-9+/=]{1,120}|(?:Proc-Type|DEK-Info|Comment|Version|Hash)\s*:.*)[^\w/=]{0,20}"
-)
-_LONGEST_KEY_LINE = 300
-# A key in a string literal, with its line ends escaped.
-_ESCAPED_KEY = regex(r"(?:[A-Za-z0-9+/=]|\\[nr])+")
-# RSA keys of 16,384 bits have 270 lines.
-_MOST_KEY_LINES = 400
+def _masked_assignment(match: re.Match[str]) -> str:
+    value = match["secret"]
+    is_secret = is_secret_name(match["name"]) and any(map(str.isdigit, value))
+    return _masked(match) if is_secret and is_worth_hiding(value) else match[0]
 
 
-def mask_private_keys(text: str) -> str:
-    """Mask what stands between the first and the last line of a private key.
-
-    The last line may be missing, because the output was cut off.
-    """
-    return _KEY.sub(_with_mask, text)
+def _masked_token(match: re.Match[str]) -> str:
+    return _masked(match) if _is_random(match["secret"]) else match[0]
 
 
-def _with_mask(key: re.Match[str]) -> str:
-    """Mask a private key up to its last line, or as far as its lines look like those of one."""
-    secret = key["secret"]
-    if key["end"]:
-        return f"{key['begin']}{_masked_key(secret)}{key['end']}"
-    end = _end_of_key(secret)
-    return f"{key['begin']}{_masked_key(secret[:end])}{secret[end:]}"
+def _is_random(text: str) -> bool:
+    """Return whether letters and digits are mixed as chance does, and no writer of names."""
+    kinds = [_kind(character) for character in text]
+    if len(set(kinds)) < 3:
+        return False
+    changes = sum(one != other for one, other in itertools.pairwise(kinds))
+    return changes >= 0.45 * len(text)
 
 
-def _masked_key(secret: str) -> str:
-    """Return the mask with the line ends around it, and what precedes the last line of the key."""
-    if not secret.strip():
-        return secret
-    first = "\n" if secret.startswith(("\n", "\r\n")) else ""
-    _, line_break, last_line = secret.rpartition("\n")
-    if not line_break or re.search(r"\w", last_line):
-        return f"{first}{MASK}"
-    return f"{first}{MASK}\n{last_line}"
-
-
-def _end_of_key(text: str) -> int:
-    """Return where the lines end that look like those of a key."""
-    on_one_line = _ESCAPED_KEY.match(text)
-    position = on_one_line.end() if on_one_line else 0
-    for line in text[position:].split("\n", _MOST_KEY_LINES)[:_MOST_KEY_LINES]:
-        content = line[:_LONGEST_KEY_LINE].strip()
-        if content and _KEY_LINE.fullmatch(content) is None:
-            break
-        position += len(line) + 1
-    return min(position, len(text))
-
-
-def open_key(text: str) -> int:
-    """Return where the private key begins that does not end in `text`; -1 if there is none."""
-    last = None
-    for key in _KEY.finditer(text):
-        last = key
-    return -1 if last is None or last["end"] else last.start()
+def _kind(character: str) -> str:
+    if character.isdigit():
+        return "digit"
+    return "upper" if character.isupper() else "lower"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import html
 import json
+import random
+import re
 import string
 from base64 import b64encode, urlsafe_b64encode
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 LETTERS = (string.ascii_letters + string.digits) * 4
 UPPER = "ABCDEFGH23456789" * 4
 HEX = "0123456789abcdef" * 8
+# Letters and digits as chance mixes them, the same each time.
+RANDOM = "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=60))
 
 
 class Secret(NamedTuple):
@@ -89,8 +93,38 @@ TOKENS = [
     ("password=", "hunter22x" + LETTERS[:10]),
     ("client_secret: ", "abc12345" + LETTERS[:10]),
     ("aws_secret_access_key = ", "/" + LETTERS[:39]),
+    ('"SecretAccessKey": "', RANDOM[:40]),
+    ('"SessionToken": "', RANDOM[:60]),
+    ("pplx-", LETTERS[:48]),
+    ("lsv2_pt_", HEX[:32] + "_" + HEX[:10]),
+    ("lin_oauth_", LETTERS[:40]),
+    ("ATATT3xFfGF0", LETTERS[:60]),
+    ("GR1348941", LETTERS[:20]),
+    ("pul-", HEX[:40]),
+    ("sbp_", HEX[:40]),
+    ("sq0csp-", LETTERS[:43]),
+    ("FlyV1 fm2_", LETTERS[:60]),
+    ("key-", HEX[:32]),
+    # Of a vendor that nobody knows yet
+    ("figd_", RANDOM[:40]),
+    ("newcorp-", RANDOM[:40]),
+    ("DB_PASSWORD=", "Zq7xLmN2pR8"),
+    ("export GITHUB_TOKEN='", "Zq7xLmN2pR8abcd"),
+    ("tool --password ", "Zq7xLmN2pR8"),
+    ("tool --access-token ", "Zq7xLmN2pR8"),
+    ("curl -sS -u admin:", "Zq7xLmN2pR8"),
+    ("machine example.org login me password ", "Zq7xLmN2pR8"),
+    ("Cookie: sessionid=", RANDOM[:32]),
+    ("PRIVATE-TOKEN: ", RANDOM[:20]),
+    ("DD-API-KEY: ", HEX[:32]),
+    ("https://s3.example.org/b/k?X-Amz-Expires=3600&X-Amz-Signature=", HEX[:64]),
+    ("https://x.example.org/c?sv=2020-08-04&sig=", RANDOM[:40]),
+    ("GET /?key=", RANDOM[:39]),
+    ("https://", RANDOM[:40] + "@github.com/a/b"),
 ]
 NAMES = [
+    *("LDAP_BIND_PW", "SMTP_PASSCODE", "SESSIONKEY", "CRYPTKEY", "CI_JOB_JWT", "STRIPE_SK"),
+    *("WEBHOOK_SIGNING", "dbPassword", "clientSecret", "TF_VAR_db_password", "SECRET_KEY_BASE"),
     *("SECRETKEY", "DBPASS", "PRIVATEKEY", "MYSQLPASS", "ACCESSKEY", "APIKEY", "AUTHKEY"),
     *("GITHUB_TOKEN", "NPM_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "REDIS_PASS"),
     *("GPG_PASSPHRASE", "AWS_SECRET_ACCESS_KEY", "GOOGLE_CREDENTIALS", "SENTRY_DSN", "GH_PAT"),
@@ -109,6 +143,13 @@ AWKWARD = [
     "mixed'\"\\&<>s3cret",
     "/aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7+",
 ]
+GO_ESCAPES = re.compile("[<>&]")
+
+
+def _go_escape(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
+
+
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "repr": repr,
@@ -120,6 +161,15 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "url": lambda value: quote(value, safe=""),
     "path of a url": quote,
     "form": quote_plus,
+    "json of go": lambda value: GO_ESCAPES.sub(_go_escape, json.dumps(value)),
+    "json in json": lambda value: json.dumps(json.dumps({"x": value})),
+    "json in html": lambda value: html.escape(json.dumps(value)),
+    "bytes": lambda value: repr(value.encode()),
+    "yaml": lambda value: "'" + value.replace("'", "''") + "'",
+    "shell trace": lambda value: "'" + value.replace("'", "'\\''") + "'",
+    "shell declaration": lambda value: re.sub(r'(["\\$`])', r"\\\1", value),
+    "url twice": lambda value: quote(quote(value, safe=""), safe=""),
+    "hex": lambda value: value.encode().hex(),
     "base64": lambda value: b64encode(value.encode()).decode(),
     "base64 of a line": lambda value: b64encode(f"{value}\n".encode()).decode(),
     "base64 with a user": lambda value: urlsafe_b64encode(f"user:{value}".encode()).decode(),
@@ -129,6 +179,12 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 PARTS: dict[str, Callable[[str], str]] = {
     "repr": lambda printed: printed[1:-1],
     "json": lambda printed: printed[1:-1],
+    "json of go": lambda printed: printed[1:-1],
+    "json in json": lambda printed: printed[11:-4],
+    "json in html": lambda printed: printed[6:-6],
+    "bytes": lambda printed: printed[2:-1],
+    "yaml": lambda printed: printed[1:-1],
+    "shell trace": lambda printed: printed[1:-1],
     "xml attribute": lambda printed: printed[1:-1],
     "base64": lambda printed: printed[:-4],
     "base64 of a line": lambda printed: printed[:-4],
@@ -145,6 +201,11 @@ KEYS = {
     "removed in a diff": "\n".join(f"-{line}" for line in KEY),
     "quoted": "\n".join(f"E   > {line}" for line in KEY),
     "cut off": "\n".join(WITH_HEADERS[:-1]),
+    "cut off with numbers": "\n".join(
+        f"{number:4} | {line}" for number, line in enumerate(KEY[:-1])
+    ),
+    "cut off of a search": "\n".join(f"a/key.pem:{line}" for line in KEY[:-1]),
+    "cut off with times": "\n".join(f"2026-01-01T00:00:00Z {line}" for line in KEY[:-1]),
     "Windows": "\r\n".join(KEY),
     "string": repr("\n".join(KEY)),
     "json": json.dumps("\n".join(KEY)),
@@ -243,11 +304,74 @@ def test_no_secret_gets_through(tmp_path: Path, sink: str) -> None:
         ("COMPASS", "northwest-1"),
         ("BYPASS", "everything-2"),
         ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/service.json"),
+        ("TOKEN_LIMIT", "100000000"),
+        ("MAX_TOKEN_COUNT", "32000000"),
+        ("PASS_RATE", "95.5percent"),
+        ("PASSWORD_HASHERS", "argon2-default"),
+        ("COOKIE_DOMAIN", "example.org"),
+        ("CREDENTIALS_STORE", "osxkeychain"),
+        ("ACCESS_KEY_REGION", "eu-central-1"),
+        ("AUTH_URL", "https://login.example.org/oauth"),
+        ("CACHE_KEY", "linux-py311-requirements"),
+        ("PUBLIC_KEY", "ssh-ed25519-abc"),
+        ("KEY_PREFIX", "myapp:cache"),
+        ("API_KEY_HEADER", "X-Api-Key"),
+        ("TOKEN_CLASS", "NumberToken2"),
+        ("MONKEY", "business-as-usual"),
+        ("CLOUDSDK_AUTH_MODE", "service-account"),
     ],
 )
 def test_ordinary_words_stay(name: str, value: str) -> None:
     text = f"all tasks are {value} now"
     assert Masker({name: value}).mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unexpected token: identifier1",
+        "password=$DB_PASSWORD1",
+        "TOKEN_COUNT=100000000",
+        "--password option 12 is required",
+        "pytest --token-file /run/secrets/token1",
+        "ssh://git@github.com/org/repo1",
+        "https://my-org-name@dev.example.org/x",
+        "sha512-Zq7xLmN2pR8abcdefghijKLMNOP0123456789qrstuvwxyz==",
+        "test_thatSomethingVeryLongHappensWhen2ThingsCollideInTheRun",
+        "foo_bar_baz_qux_quux_corge_grault_garply_waldo_fred1",
+        "docker run -u 1000:1000 image",
+        "curl -u $USER:$PASS https://example.org",
+        "Authorization: Bearer $TOKEN",
+        "GET /items?sort_key=created_at&page=12",
+        "Cookie: theme=dark; lang=en",
+        "Cache-Key: linux-py311-deadbeef1",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "tests/test_password1.py::test_token2 FAILED",
+        "src/components/authTokenProvider/AuthTokenProvider2.tsx:12:5",
+        "token = next(tokens1)",
+        "api_key = config.get('api_key1')",
+    ],
+)
+def test_ordinary_text_stays(text: str) -> None:
+    assert Masker({}).mask(text) == text
+
+
+def test_a_password_in_a_variable_is_masked_alone() -> None:
+    masker = Masker({"BROKER": "amqp://app:p%40ss-w0rd@db/x"})
+    assert masker.mask("refused p@ss-w0rd, p%40ss-w0rd") == "refused ***, ***"
+
+
+def test_secrets_in_json_are_masked_alone() -> None:
+    service = {"client_secret": "abc-def-1", "token_uri": "https://example.org/token"}
+    masker = Masker({"SERVICE": json.dumps({"web": service})})
+    assert masker.mask("abc-def-1 https://example.org/token") == "*** https://example.org/token"
+
+
+def test_a_key_in_a_variable_hides_no_other() -> None:
+    """All keys begin with the same line, which is how they are found."""
+    other = "\n".join([KEY[0], *BODY[20:], KEY[-1]])
+    masked = Masker({"SSH_PRIVATE_KEY": "\n".join([KEY[0], *BODY[:20], KEY[-1]])}).mask(other)
+    assert masked == f"{KEY[0]}\n***\n{KEY[-1]}"
 
 
 def test_text_behind_a_cut_off_key_stays() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.text.secrets import MASK
+from pytest_ralph.text.private_keys import MASK
 from tests.hostile.test_secret_corpus import CORPUS, Secret
 
 if TYPE_CHECKING:

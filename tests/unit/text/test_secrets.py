@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_ralph.text.secrets import MASK, Masker, MaskError, secret_values
+from pytest_ralph.text.private_keys import MASK
+from pytest_ralph.text.secret_variables import secret_values
+from pytest_ralph.text.secrets import Masker, MaskError
 
 LETTERS = (string.ascii_letters + string.digits) * 4
 HEX = "0123456789abcdef" * 8
