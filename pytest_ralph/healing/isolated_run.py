@@ -169,17 +169,12 @@ class IsolatedRuns:
         job = replace(job, spec_path=self._mapped(spec.directory, worktree))
         tasks_file = self._mapped(spec.path, worktree)
         tasks_before = _read(tasks_file)
-        stash = self._services.worktrees.stash()
-        branches = self._services.worktrees.branches()
         fault_point("before an executor runs in a worktree")
         run = self._services.run_executor
         outcome = run(candidate.executor, job, candidate.runner, on_output)
-        with self._services.git_lock:
-            stashed = stash.restore(worktree.switched_to())
-            moved = branches.restore(lambda: self._next_ref(task))
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
         report = self._guard.inspect(changes, task, tasks_before, _read(tasks_file))
-        findings = [stashed, *moved]
+        findings = []
         if worktree.outside:
             files = ", ".join(worktree.outside[:MOST_NAMED])
             findings.append(f"changed files outside the project: not merged: {files}")
@@ -189,19 +184,13 @@ class IsolatedRuns:
         if worktree.nested:
             directories = ", ".join(worktree.nested[:MOST_NAMED])
             findings.append(f"created repositories that cannot be merged: {directories}")
-        lines = [f"{task.id} {finding}" for finding in findings if finding]
+        lines = [f"{task.id} {finding}" for finding in findings]
         report = replace(report, findings=(*report.findings, *lines))
         verified = None
         if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
             fault_point("before verifying in a worktree")
             verified = self._verify_in(worktree.root, candidate.runner)
         return _Tried(candidate, outcome, report, verified)
-
-    def _next_ref(self, task: Task) -> str:
-        """The ref under which commits are kept that an executor moved a branch of the user to."""
-        git = self._services.git
-        assert git is not None
-        return git.next_ref(self._spec_files.spec.name, task.id, "refused-")
 
     def _mapped(self, path: Path, worktree: Worktree) -> Path:
         """The same path in the worktree; a path outside the project stays as it is."""

@@ -6,8 +6,7 @@ import json
 import re
 import sqlite3
 import subprocess
-import tempfile
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state import State
 from tests.faults.scenarios import SPEC
+from tests.worktrees import worktrees_of
 
 _TICK = re.compile(r"^(\s*[-*+] )\[x\]")
 _COMMIT = re.compile(r" - [0-9a-f]{12}$")
@@ -92,13 +92,7 @@ def _worktrees(project: Path) -> list[str]:
     if not (project / ".git").exists():
         return []
     found = [str(path) for path in project.glob(".ralph/worktrees/*")]
-    administrative = f"gitdir: {project}/.git/worktrees/"
-    for directory in {tempfile.gettempdir(), "/dev/shm"}:
-        for link in Path(directory).glob("ralph-worktree-*/*/.git"):
-            with suppress(OSError):
-                if link.read_text().startswith(administrative):
-                    found.append(str(link.parent))
-    found += _git(project, "worktree", "list").splitlines()[1:]
+    found += map(str, worktrees_of(project))
     found += _git(project, "branch", "--list").splitlines()[1:]
     found += _git(project, "stash", "list").splitlines()
     return found

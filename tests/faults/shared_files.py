@@ -19,6 +19,7 @@ from typing import NamedTuple
 from tests.integration.blocks import spec as document
 from tests.integration.blocks import task as block
 from tests.integration.processes import run
+from tests.worktrees import worktrees_of
 
 SPECS = 12
 TASKS = 2
@@ -131,11 +132,9 @@ def _outcomes(root: Path) -> dict[int, str]:
 def _left_behind(root: Path) -> list[str]:
     """What a run must not leave: worktrees, markers of conflicts, boxes of what does not pass."""
     problems = []
-    listed = subprocess.run(
-        ["git", "worktree", "list"], cwd=root, check=True, capture_output=True, text=True
-    )
-    if len(listed.stdout.splitlines()) != 1:
-        problems.append(f"worktrees are left: {listed.stdout}")
+    worktrees = worktrees_of(root)
+    if worktrees:
+        problems.append(f"worktrees are left: {worktrees}")
     for number in range(FILES):
         text = (root / f"shared{number}.txt").read_text()
         if "<<<<" in text or ">>>>" in text:

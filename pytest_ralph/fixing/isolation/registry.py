@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import LOCKS_NAME, WORKTREES_NAME, FileLock
+from pytest_ralph.files import WORKTREES_NAME, FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,6 @@ class Registry:
         self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
         self._is_open = False
         self._threads = threading.Lock()
-        self._adding = threading.Lock()
         self._paths: list[Path] = []
 
     @property
@@ -58,14 +57,6 @@ class Registry:
             self._paths.append(path)
             with self._lock.path.open("a", encoding="utf-8") as file:
                 file.write(f"{path}\n")
-
-    @contextlib.contextmanager
-    def adding(self) -> Iterator[None]:
-        """Let only one thread of one process add a worktree at a time."""
-        directory = self.directory.parent / LOCKS_NAME
-        directory.mkdir(parents=True, exist_ok=True)
-        with self._adding, FileLock(directory / "worktree.lock"):
-            yield
 
     def remove(self, path: Path) -> None:
         """Forget a directory that has been removed. Its line in the file does no harm."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
-from pytest_ralph.fixing.isolation.branches import read_log, switched_to
 from pytest_ralph.fixing.isolation.links import ignored_paths
 from pytest_ralph.fixing.isolation.merge import (
     FileChange,
@@ -42,7 +41,6 @@ class Worktree:
     root: The root of the project in it.
     git: Calls git for the files of the worktree, with the index of their start. It works with the
         project's own git directory, whatever an executor does to that of the worktree.
-    branches: The branches of the repository when the worktree was created.
     linked: Paths that lead to ignored files of the project, or are copies of them.
     named: Files, directories and patterns that the task names, and that are missing here at the
         start: git ignores them, or they do not exist yet.
@@ -58,7 +56,6 @@ class Worktree:
     git: GitCommand
     prefix: str
     tree: str = ""
-    branches: frozenset[str] = frozenset()
     linked: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -174,20 +171,6 @@ class Worktree:
         options = ("-q", "-f", "-z", "--stdin", f"--prefix={directory}/")
         self.git("checkout-index", *options, stdin=null_separated(paths))
         return directory
-
-    @property
-    def administrative_directory(self) -> Path:
-        """The directory inside the repository that holds HEAD and index of the worktree."""
-        link = (self.path / ".git").read_text(encoding="utf-8", errors="surrogateescape")
-        return self.path / link.removeprefix("gitdir:").strip()
-
-    def switched_to(self) -> set[str]:
-        """Return the branches and commits that an executor checked out here."""
-        try:
-            return switched_to(read_log(self.administrative_directory))
-        except OSError:
-            # The executor removed the link to it.
-            return set()
 
     # Bringing it up to date
 

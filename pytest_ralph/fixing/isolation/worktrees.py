@@ -1,9 +1,9 @@
 """Worktrees: copies of the project at its current state, in which executors work.
 
 A worktree has the files of the project as they are, with uncommitted changes and untracked files,
-and without ignored ones. Its HEAD is detached at the project's HEAD, and its index has what the
-user staged. Nothing of the main worktree is written: index, stash, branches and hooks stay as they
-are. Worktrees are outside the project, so that tools which search the project do not find them.
+and without ignored ones. It has a repository of its own, whose HEAD is detached at the project's
+HEAD and whose index has what the user staged, so whatever an executor does with git stays there.
+Worktrees are outside the project, so that tools which search the project do not find them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from pytest_ralph.files import (
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import (
-    OWN_AUTHOR,
     GitCommand,
     Repository,
     find_repository,
@@ -37,7 +36,6 @@ from pytest_ralph.fixing.git.command import (
 )
 from pytest_ralph.fixing.git.index import flagged_paths, read_index
 from pytest_ralph.fixing.git.scratch import scratch_directory
-from pytest_ralph.fixing.isolation.branches import Branches
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
@@ -53,7 +51,7 @@ from pytest_ralph.fixing.isolation.merge import (
 )
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
-from pytest_ralph.fixing.isolation.stash import Stash
+from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import START_INDEX, Worktree
 from pytest_ralph.fixing.snapshot import is_too_large
 
@@ -71,9 +69,6 @@ ADD_TRIES = 6
 # How often a merge is planned again because a file was written meanwhile.
 MERGE_TRIES = 10
 
-# The files that git keeps about a worktree in which no merge, rebase or the like is going on.
-ORDINARY = {"COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "commondir", "gitdir", "index"}
-ORDINARY |= {"logs", "refs"}
 CONTAINER_PREFIX = "ralph-worktree-"
 # In the container: the index with the files as they are in the project now.
 NEXT_INDEX = "next.index"
@@ -140,14 +135,6 @@ class Worktrees:
         # Another program writes the same files all the time.
         return None, tuple(Conflict(file.path, "(it is being written)") for file in files)
 
-    def stash(self) -> Stash:
-        """Return the stash of the project as it is now."""
-        return Stash(self.git, self._location.common_dir / "logs/refs/stash")
-
-    def branches(self) -> Branches:
-        """Return the branches of the project as they are now."""
-        return Branches(self.git, self._location)
-
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
         names: dict[str, str] = {}
@@ -197,11 +184,7 @@ class Worktrees:
     def _create(self, container: Path) -> Worktree:
         worktree = self._worktree_in(container)
         worktree.tree = self._write_state(container / START_INDEX)
-        head, worktree.branches = self._head_and_branches(worktree.tree)
-        options = ("-q", "--no-checkout", "--detach", "--force")
-        # git fails over a worktree that another process is adding at the same moment.
-        with self.registry.adding():
-            self.git("worktree", "add", *options, str(worktree.path), head)
+        worktree.path.mkdir()
         fault_point("before a worktree is checked out")
         worktree.git("checkout-index", "-a", "-f", "-u")
         self._complete(worktree)
@@ -228,10 +211,6 @@ class Worktrees:
         (worktree.container / IDLE_MARK).unlink()
         worktree = self._worktree_in(worktree.container)
         worktree.tree = self._write_state(worktree.container / NEXT_INDEX)
-        head, worktree.branches = self._head_and_branches(worktree.tree)
-        administrative = worktree.administrative_directory
-        (administrative / "HEAD").write_text(f"{head}\n", encoding="utf-8")
-        (administrative / "logs" / "HEAD").unlink(missing_ok=True)
         worktree.git("clean", "-ffdxq")
         worktree.git("read-tree", "--reset", "-u", worktree.tree)
         self._complete(worktree)
@@ -243,8 +222,8 @@ class Worktrees:
         worktree.update(self._write_state(index), index)
 
     def _complete(self, worktree: Worktree) -> None:
-        """Give a worktree what the user has staged, and ignored files that it needs."""
-        own_index = worktree.administrative_directory / "index"
+        """Give a worktree its repository with what is staged, and ignored files that it needs."""
+        own_index = borrow_repository(self.git, self._location, worktree.path) / "index"
         shutil.copy2(worktree.container / START_INDEX, own_index)
         staged = self._staged()
         if staged != worktree.tree:
@@ -312,19 +291,6 @@ class Worktrees:
             self._staged_trees = {version: name}
         return name
 
-    def _head_and_branches(self, tree: str) -> tuple[str, frozenset[str]]:
-        """Return the commit that a worktree starts from, and the branches of the repository.
-
-        On a branch without commits a new commit of `tree` is made.
-        """
-        branches = ("--symbolic", "--branches")
-        found = self._git.run("rev-parse", "HEAD^{commit}", *branches)
-        if found.status == 0:
-            head, *names = found.stdout.splitlines()
-            return head, frozenset(names)
-        head = self._git("commit-tree", tree, "-m", "no commit yet", env=OWN_AUTHOR).strip()
-        return head, frozenset(self._git("rev-parse", *branches).splitlines())
-
     def _place(self) -> str | None:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
         if "TMPDIR" in self._git.environ:
@@ -352,31 +318,12 @@ class Worktrees:
 
     def remove(self, worktree: Worktree) -> None:
         """Give a worktree back: it is used again, or else removed."""
-        self._remove_branches(worktree)
-        if not self._can_be_used_again(worktree):
+        if self._copy or self._is_sparse or not worktree.path.is_dir():
             self._discard(worktree.container)
             return
         (worktree.container / IDLE_MARK).touch()
         with self._threads:
             self._idle.append(worktree)
-
-    def _can_be_used_again(self, worktree: Worktree) -> bool:
-        if self._copy or self._is_sparse:
-            return False
-        try:
-            administrative = worktree.administrative_directory
-            names = {entry.name for entry in administrative.iterdir()}
-            is_ours = administrative.parent.samefile(self._location.common_dir / "worktrees")
-        except OSError:
-            # The executor removed it, or made a repository of its own.
-            return False
-        return is_ours and names <= ORDINARY
-
-    def _remove_branches(self, worktree: Worktree) -> None:
-        """Remove the branches that an executor created and switched to in its worktree."""
-        for name in worktree.switched_to() - worktree.branches:
-            # A commit is no branch, and a branch may have been removed again.
-            self.git.run("update-ref", "-d", f"refs/heads/{name}")
 
     @cached_property
     def _is_sparse(self) -> bool:
@@ -388,24 +335,8 @@ class Worktrees:
         if container not in self.registry.paths:
             return
         fault_point("before a worktree is removed")
-        self._remove_files(container)
-        self.registry.remove(container)
-
-    def _remove_files(self, container: Path) -> None:
-        """Remove a container, and what the repository knows of the worktree in it."""
         remove_directory(container)
-        worktrees = self._location.common_dir / "worktrees"
-        for directory in worktrees.glob("*"):
-            try:
-                link = (directory / "gitdir").read_text("utf-8", "surrogateescape").strip()
-            except OSError:
-                # Another process removes its own.
-                continue
-            if Path(os.path.normpath(directory / link)).is_relative_to(container):
-                remove_directory(directory)
-        with contextlib.suppress(OSError):
-            # Empty after the last worktree.
-            worktrees.rmdir()
+        self.registry.remove(container)
 
     def sweep(self) -> list[str]:
         """Remove what processes that were killed left behind; return a line about each process.
@@ -420,7 +351,7 @@ class Worktrees:
             kept = [self._keep_patch(container) for container in containers]
             count = sum(container.exists() for container in containers)
             for container in containers:
-                self._remove_files(container)
+                remove_directory(container)
             if count:
                 line = f"removed the worktrees of a run that was killed: {count}"
                 lines.append(line + _kept_as(kept))

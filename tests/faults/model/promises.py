@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tests.faults.model.agent import DESTROYS_COPIES, EDITS_PLANS, MOVES_GIT
 from tests.faults.model.world import ALSO_NAMED, FILES, SPEC_PATHS, IndexEntry, git
 from tests.faults.remains import demand
+from tests.worktrees import worktrees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -328,8 +329,7 @@ def check_nothing_left(world: World, plan: RunPlan, ended: Ended) -> None:
     # What a killed run left of a spec is removed by the next run of that spec.
     if ended.killed or plan.target != "specs":
         return
-    worktrees = git(world.project, "worktree", "list", "--porcelain").count("worktree ")
-    demand(worktrees == 1, "worktrees are left")
+    demand(not worktrees_of(world.project), "worktrees are left")
     patterns = ["**/.*.tmp", ".git/*.lock", ".ralph/worktrees/*"]
     if plan.commits or ended.touched:
         # A run that does not need git does not look there.

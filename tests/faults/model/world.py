@@ -190,10 +190,10 @@ class World:
     def close(self) -> None:
         for pid in self.processes():
             os.kill(pid, signal.SIGKILL)
-        for link in self.project.glob(".git/worktrees/*/gitdir"):
+        for record in self.project.glob(".ralph/worktrees/*.lock"):
             # A run that was killed leaves its worktrees to the next run, and there is none.
-            container = Path(link.read_text().strip()).parents[1]
-            shutil.rmtree(container, ignore_errors=True)
+            for container in record.read_text().splitlines():
+                shutil.rmtree(container, ignore_errors=True)
         shutil.rmtree(self.top, ignore_errors=True)
 
     # The user

@@ -1,0 +1,72 @@
+"""The repository that a worktree gets, for each kind of repository that a project may have."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_ralph.fixing.isolation.worktrees import Worktrees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Each script makes a repository with a commit in the directory `project`.
+COMMIT = "git add -A; git commit -qm first"
+SOURCE = f"git init -q source; cd source; echo one > a.txt; {COMMIT}; echo two > a.txt; {COMMIT}"
+KINDS = {
+    "usual": f"git init -q project; cd project; echo one > a.txt; {COMMIT}",
+    "with SHA-256": f"git init -q --object-format=sha256 project; cd project; >a.txt; {COMMIT}",
+    "shallow clone": f'{SOURCE}; cd ..; git clone -q --depth 1 "file://$PWD/source" project',
+    "clone that borrows": f"{SOURCE}; cd ..; git clone -q --shared source project",
+    "linked worktree": f"{SOURCE}; git worktree add -q ../project",
+    "worktree of a bare one": (
+        f"{SOURCE}; cd ..; git clone -q --bare source bare; cd bare; git worktree add -q ../project"
+    ),
+    "sparse checkout": (
+        f"{SOURCE}; mkdir far near; >far/b; >near/c; {COMMIT}; cd ..; git clone -q source project;"
+        "cd project; git sparse-checkout set near"
+    ),
+    "git directory elsewhere": (
+        f"git init -q --separate-git-dir=elsewhere project; cd project; >a.txt; {COMMIT}"
+    ),
+}
+
+
+def shell(directory: Path, script: str) -> str:
+    identity = 'git() { command git -c user.name=T -c user.email=t@example.com "$@"; }'
+    ended = subprocess.run(
+        ["sh", "-ec", f"{identity}; {script}"],
+        cwd=directory,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return ended.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_repository_can_be_borrowed(tmp_path: Path, kind: str) -> None:
+    shell(tmp_path, KINDS[kind])
+    root = tmp_path / "project"
+    worktrees = Worktrees(root, tmp_path / ".ralph")
+    worktree = worktrees.create()
+    seen = "git status --porcelain; git log --format='%H %s'; git ls-files -t; git fsck"
+    try:
+        assert shell(worktree.root, seen) == shell(root, seen)
+        shell(worktree.root, f"echo more > near.txt; {COMMIT}; git stash list")
+    finally:
+        worktrees.close()
+
+
+def test_repository_without_commits_can_be_borrowed(tmp_path: Path) -> None:
+    shell(tmp_path, "git init -q project; cd project; >a.txt; git add a.txt")
+    root = tmp_path / "project"
+    worktrees = Worktrees(root, tmp_path / ".ralph")
+    worktree = worktrees.create()
+    seen = "git status; git symbolic-ref HEAD"
+    try:
+        assert shell(worktree.root, seen) == shell(root, seen)
+    finally:
+        worktrees.close()
