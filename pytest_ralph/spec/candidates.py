@@ -13,6 +13,7 @@ from pytest_ralph.spec.outline import Block
 from pytest_ralph.spec.task_line import (
     TaskLine,
     boxed_heading_level,
+    heading_kind,
     read_bold,
     read_checkbox,
     read_heading,
@@ -96,16 +97,23 @@ def find_candidates(text: TaskText) -> list[TaskBlock]:
     sections = find_sections(blocks, text.lines)
 
     found = []
+    task_headings: set[int] = set()
     for block in _outside_items(blocks):
         item = Section(level=0, parent=-1, end=block.end)
         section = sections.get(block.line, item)
         if block.kind == "item":
             title = read_checkbox(text.lines[block.line])
+        elif section.parent in task_headings and heading_kind(text.lines[block.line]) == "step":
+            # `#### Step 2: Check` is a part of the task above it.
+            continue
         else:
             title = _read_heading(text, block.line, section.end)
-        if title is not None:
-            candidate = TaskBlock(title, block.line, section.end, section.level, section.parent)
-            found.append(candidate)
+        if title is None:
+            continue
+        if title.certain and section.level:
+            task_headings.add(block.line)
+        candidate = TaskBlock(title, block.line, section.end, section.level, section.parent)
+        found.append(candidate)
     return found
 
 

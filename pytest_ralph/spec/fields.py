@@ -82,6 +82,12 @@ _RULE = regex(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$"
 _BULLET = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 # `- [ ] **Step 2: Run the test**` is beside the fields above it, not part of the last one.
 _STEP = regex(r"[ \t]*(?:[-*+][ \t]+\[[ xX]\][ \t]+)?\*\*Step[ \t]\d", re.IGNORECASE)
+# What stands under one of these labels is about the Verify field above it.
+_RESULT = regex(
+    r"[-*+][ \t]+(?:expect(?:ed|s)?(?:[ \t](?:output|results?))?"
+    r"|pass(?:[ \t](?:criteria|condition))?)[ \t]*[:：]",
+    re.IGNORECASE,
+)
 # Emoji and signs before a name: `**✅ Verify**`.
 _SIGNS = " \t\ufe0f✅✔☑✓🔍🔎🧪🔬🎯📋👀▶➤➡•"
 
@@ -272,6 +278,8 @@ def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
     if "**Step" in line and _STEP.match(line):
         return True
     if not current.bulleted:
+        return False
+    if current.name == "Verify" and _RESULT.match(content):
         return False
     begins_paragraph = not lines[number - 1].strip()
     return begins_paragraph or _BULLET.match(line) is not None

@@ -137,7 +137,8 @@ def _boxes_of_headings(
         boxes = [block for block in candidates[first:last] if block.line in tasks]
         if len(boxes) != 1 or boxes[0].title.certain:
             continue
-        if not text.has_field_name(heading.line + 1, boxes[0].line):
+        above_box = text.read_fields(heading.line + 1, boxes[0].line)
+        if not any(field.name in _VERIFY_FIELD for field in above_box):
             found.add(boxes[0].line)
     return found
 

@@ -60,6 +60,8 @@ _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 _LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _RESULT = any_of("result", r"\W*")
+# `Pass: 3 lines` states what is expected; "pass: 3" would be a verdict.
+_PASS_LABEL = any_of("pass label", r"^\W*", r"\s*:")
 _TOLD = any_of("told", r"\W*")
 # `(or so)`: a remark that takes back a part of what stands before it.
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
@@ -105,7 +107,8 @@ def split_clauses(words_after: str) -> list[Clause]:
     remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
     text = _BRACKETS.sub(_without_remark, text)
     found: list[Clause] = []
-    for index, sentence in enumerate(_SENTENCE_END.split(text)):
+    for index, written in enumerate(_SENTENCE_END.split(text)):
+        sentence = _PASS_LABEL.sub("expected", written)
         if index == 0 or _RESULT.match(sentence):
             found += _clauses_of(sentence, values)
         elif not _EMPTY.fullmatch(sentence):

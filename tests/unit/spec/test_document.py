@@ -269,6 +269,11 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ),
         ("## 1. Overview\ntext\n## 2. Work\n**Verify**: `x`\n", ["2."]),
         (
+            "### Task 1: a\n#### Step 1: b\n- [ ] note\n#### Step 2: c\n**Verify**: `x`\n",
+            ["1"],
+        ),
+        ("### Task 1: a\n#### Steps\n- [ ] b\n- [ ] c\n**Verify**: `x`\n", ["1"]),
+        (
             "## T0 — A\n### T0.1 · b\n**Do:** x\n### T0.2 · c\n## T1 — d\n**Verify**: `x`\n",
             ["T0.1", "T0.2", "T1"],
         ),
