@@ -21,11 +21,13 @@ from pytest_ralph.spec.candidates import (
     find_sections,
 )
 from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_checkbox, read_title
+from pytest_ralph.spec.task_verify import inline_verify
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.outline import Outline
 
 # `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`
@@ -41,7 +43,8 @@ _HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Commit"}
 def find_tasks(outline: Outline) -> list[TaskBlock]:
     """Return every task of the outline, in file order."""
     text = TaskText(outline)
-    candidates = find_candidates(text)
+    found = find_candidates(text)
+    candidates = [block for block in found if not _is_document_title(block, found)]
     phases = Phases(outline, candidates)
     tasks = _select(text, candidates)
     set_extents(text, tasks)
@@ -61,6 +64,14 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     elif any(_is_bare_heading(block) for block in tasks):
         tasks = _with_rows_for_headings(tasks, _table_rows(outline, phases))
     return sorted(tasks, key=by_line)
+
+
+def _is_document_title(heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
+    """Whether a heading is over the tasks of the document: `# Task 014: Split the bill`."""
+    if heading.level != 1:
+        return False
+    tasks = [block.line for block in candidates if block.level > 1 and block.title.certain]
+    return _holds_any(heading, tasks)
 
 
 def _is_bare_heading(block: TaskBlock) -> bool:
@@ -101,20 +112,22 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     sure_lines = [block.line for block in checkboxes if block.title.certain]
     tasks = set()
     for block in candidates:
-        if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
+        if _is_task(text, block, sure_lines) and not _only_groups(text, block, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
     tasks -= _boxes_of_headings(text, candidates, tasks)
     return [block for block in candidates if block.line in tasks]
 
 
-def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
+def _is_task(text: TaskText, block: TaskBlock, sure_lines: Sequence[int]) -> bool:
     """Whether a candidate is a task by its id and fields.
 
     `sure_lines` are those of the checkboxes that are tasks by their id alone.
     """
     if not block.level:
-        return block.title.certain or block.has_field(WORK_FIELDS)
+        if block.title.certain or block.has_field(WORK_FIELDS):
+            return True
+        return inline_verify(text.lines[block.line]) != ""
     if _holds_any(block, sure_lines):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
@@ -288,6 +301,16 @@ def set_extents(text: TaskText, tasks: Sequence[TaskBlock]) -> None:
         set_extent(text, block, limit)
         if block.line in tails:
             block.fields += text.read_fields(tails[block.line], end)
+        if not block.has_field(_VERIFY_FIELD):
+            block.fields += _nested_verify(text, block)
+
+
+def _nested_verify(text: TaskText, block: TaskBlock) -> tuple[Field, ...]:
+    """Return the fields from the first Verify on that stands in the text of another field."""
+    for number in range(block.line + 1, block.own_end):
+        if text.field_name(number) == "Verify":
+            return text.read_fields(number, block.own_end)
+    return ()
 
 
 def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:

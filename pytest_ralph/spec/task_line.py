@@ -46,6 +46,8 @@ _ID = regex(
 _RANGE = regex(r"([A-Z]+-?)\d+-\1\d")
 # [01-02] · [P7-001]: which phase and which of its tasks, only in brackets
 _NUMBERED = regex(r"\[((?:[A-Z]{1,4}\d{1,3}|\d{2,3})-\d{2,4})\](?!\()")
+# `T001` · `SP371-T001` between backticks; other names in code belong to the title.
+_IN_CODE = regex(r"`((?:[A-Z][A-Z0-9]{0,11}-){0,3}(?:T|TASK)-?\d{1,6}[a-z]?)`(?=[ \t:*])")
 _MARKER = regex(r"\[([A-Za-z][^\[\]\n]{0,80}|\?)\](?!\()")
 _KNOWN_MARKER = r"\[(?:P|VERIFY|SEQUENTIAL|FIX [^\[\]\n]{1,40}|SPLIT [^\[\]\n]{1,40})\]"
 _LAST_MARKERS = regex(rf"(?:[ \t]?{_KNOWN_MARKER})+$")
@@ -230,6 +232,9 @@ def _read_id(text: str, position: int) -> tuple[str, str, int] | None:
     """Return the id at `position`, the word before it, and where it ends."""
     if text.startswith("[", position):
         return _read_bracketed_id(text, position)
+    in_code = _IN_CODE.match(text, position)
+    if in_code:
+        return in_code[1], "", in_code.end()
     match = _ID.match(text, position)
     if match is None or _RANGE.match(match["id"]):
         return None

@@ -7,20 +7,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.fields import MANUAL, read_fields
-from pytest_ralph.spec.formats.run_steps import read_run_steps
+from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
 from pytest_ralph.spec.formats.xml_tasks import verify_element
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
 from pytest_ralph.verify.read import read_verify, with_expected
+from pytest_ralph.verify.translate import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ralph.spec.candidates import TaskBlock
     from pytest_ralph.spec.fields import Field
-    from pytest_ralph.spec.formats.run_steps import RunStep
     from pytest_ralph.spec.task_line import TaskLine
 
 # A field with more words than these may ask for more than its commands can show: a person looks.
@@ -33,7 +33,8 @@ _ALL_COMMANDS = regex(
 
 # `Exit code 0; no new findings` is about the command in the title.
 _EXIT_STATUS = regex(
-    r"exit (?:code|status)(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?", re.IGNORECASE | re.DOTALL
+    r"exits?(?: with)?(?: code| status)?(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -75,14 +76,16 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
         return _verify_without_field(block, own_lines)
     if _ALL_COMMANDS.fullmatch(text.strip()):
         return _commands_elsewhere(block, text)
-    status = _EXIT_STATUS.fullmatch(text.strip())
+    # The words of other languages are loaded only for text that has to be of one.
+    english = text if text.isascii() else in_english(text)
+    status = _EXIT_STATUS.fullmatch(english.strip())
     if status:
         return _command_in_title(block, text, status["rest"])
 
-    expected = expected_text(block.fields)
-    if expected:
-        return with_expected(read_verify(text), expected)
-    return read_verify(text)
+    steps = _steps_with_results(block.fields)
+    if len(steps) == 1:
+        return _read_step(steps[0])
+    return _read_steps(steps) if steps else read_verify(text)
 
 
 def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
@@ -110,7 +113,11 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
     checks: list[Check] = []
     unread: list[str] = []
     for step in steps:
-        verify = with_expected(read_verify(step.command), step.expected)
+        verify = _read_step(step)
+        if verify.mode == "any":
+            # Its alternatives cannot stand among commands that are all required.
+            unread.append(verify.describe())
+            continue
         checks += verify.checks
         unread += verify.unread
         if verify.manual:
@@ -119,6 +126,11 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
     if not checks:
         return read_verify(text)
     return Verify(tuple(checks), text=text, unread=tuple(unread))
+
+
+def _read_step(step: RunStep) -> Verify:
+    verify = read_verify(step.command)
+    return with_expected(verify, step.expected) if step.expected else verify
 
 
 def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
@@ -166,36 +178,46 @@ _INLINE_VERIFY = regex(
 )
 _QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
 _BEHIND = regex(
-    r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*", re.IGNORECASE
+    r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
+    r"|[·•|;.,][ \t]+Verif(?:y|ication)(?:[ \t](?:with|by|via))?:[ \t]*(?=`)",
+    re.IGNORECASE,
 )
 
 
 def verify_text(fields: Sequence[Field]) -> str:
-    """Return the text of the Verify fields that count.
-
-    Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
-    """
-    verifies = [field for field in fields if field.name == "Verify"]
-    if not verifies:
+    """Return the text of the Verify fields that count, or of a Verify in another field."""
+    wanted = wanted_verifies(fields)
+    if not wanted:
         return _verify_behind_another(fields)
-    if len(verifies) == 1:
-        return verifies[0].text
-
-    green = [field for field in verifies if _GREEN.search(field.label)]
-    not_red = [field for field in verifies if not _RED.search(field.label)]
-    wanted = green or not_red or verifies
-    automatic = [field for field in wanted if not field.text.startswith(MANUAL)]
-    wanted = automatic or wanted
     if len(wanted) == 1:
         return wanted[0].text
     # A list or a fence in one of them must not look like a part of the one above it.
     return "\n".join(dedent(field.text).strip("\n") for field in wanted)
 
 
-def expected_text(fields: Sequence[Field]) -> str:
-    """Return the text of an `**Expected**:` that stands directly behind a Verify field."""
-    for verify, following in pairwise(fields):
-        if verify.name == "Verify" and following.label.lower() in _EXPECTED:
+def wanted_verifies(fields: Sequence[Field]) -> list[Field]:
+    """Return the Verify fields that count.
+
+    Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
+    """
+    verifies = [field for field in fields if field.name == "Verify"]
+    green = [field for field in verifies if _GREEN.search(field.label)]
+    not_red = [field for field in verifies if not _RED.search(field.label)]
+    wanted = green or not_red or verifies
+    automatic = [field for field in wanted if not field.text.startswith(MANUAL)]
+    return automatic or wanted
+
+
+def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
+    """Return the Verify fields, each with the `**Expected**:` behind it, if any has one."""
+    wanted = wanted_verifies(fields)
+    steps = [RunStep(field.text, _result_behind(field, fields)) for field in wanted]
+    return steps if any(step.expected for step in steps) else []
+
+
+def _result_behind(verify: Field, fields: Sequence[Field]) -> str:
+    for field, following in pairwise(fields):
+        if field is verify and following.label.lower() in _EXPECTED:
             return following.text.strip()
     return ""
 

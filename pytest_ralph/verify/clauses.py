@@ -69,6 +69,7 @@ _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
 _MEASURED = regex(r"\d ?(?:[^\W\d]+|%)?\s*$")
+_GREEN_LATER = any_of("green later", r"\W*")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
@@ -109,6 +110,8 @@ def split_clauses(words_after: str) -> list[Clause]:
     found: list[Clause] = []
     for index, written in enumerate(_SENTENCE_END.split(text)):
         sentence = _PASS_LABEL.sub("expected", written)
+        if _GREEN_LATER.match(_source(sentence, values)):
+            found.clear()
         if index == 0 or _RESULT.match(sentence):
             found += _clauses_of(sentence, values)
         elif not _EMPTY.fullmatch(sentence):

@@ -23,16 +23,22 @@ _NEED_OPERANDS = frozenset(
 )
 _INCOMPLETE = frozenset(
     (
+        "bundle exec",
         "docker build",
+        "docker exec",
         "docker run",
+        "git grep",
+        "npm run",
         "node",
         "node --check",
         "php -l",
         "podman build",
         "podman run",
+        "poetry run",
         "python",
         "python -m py_compile",
         "python3 -m py_compile",
+        "uv run",
     )
 )
 # These read their input if no file is named, but not with one of these options.

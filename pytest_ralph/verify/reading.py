@@ -81,8 +81,6 @@ class Reading:
     directory: str | None = None
     # The prose just before: it tells a fence of output from a script.
     previous: str = ""
-    # Whether the field is more than one paragraph or script.
-    has_steps: bool = False
 
     def add(self, check: Check, is_alternative: bool = False) -> None:
         self.checks.append(check)
@@ -104,7 +102,6 @@ def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
     reading = Reading()
     passages = read_passages(_RED_STEP.sub("", text))
-    reading.has_steps = len(passages) > 1
     if passages and _is_manual(passages[0]):
         return reading
     for passage in passages:
@@ -113,7 +110,7 @@ def read(text: str) -> Reading:
         else:
             _take_passage(passage, reading)
     has_code = any(isinstance(one, Script) or one.has_code for one in passages)
-    if not reading.checks and not has_code:
+    if not has_code:
         return _read_without_backticks(text)
     return reading
 
@@ -142,10 +139,10 @@ def _take_script(script: Script, reading: Reading) -> None:
 
 def _take_passage(passage: Passage, reading: Reading) -> None:
     words = passage.prose
-    if passage.listed and _is_manual(passage):
+    if _is_manual(passage):
         reading.unread.append(words)
         return
-    if passage.listed and is_condition_above(reading.common):
+    if is_condition_above(reading.common):
         reading.unread.append(f"{reading.common} {words}")
         return
     if reading.checks and _RECORD.match(in_english(passage.lead)):
@@ -164,8 +161,6 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     if not found and reading.checks:
         _take_words(passage.prose, reading)
         return
-    if reading.has_steps:
-        found = [_unless_it_never_ends(mention) for mention in found]
     required: list[Mention] = []
     for mention in found:
         if mention.is_optional:
@@ -175,7 +170,7 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     if not required:
         return
     known = len(reading.checks)
-    _take_commands(passage, required, reading)
+    _take_commands(required, reading)
     first = required[0]
     if first is not found[0]:
         # The words before an optional command are reported with it.
@@ -183,13 +178,6 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
     is_lead = len(required) == 1 and _is_lead(first.before)
     if not is_lead:
         _take_claim(first, reading, known)
-
-
-def _unless_it_never_ends(mention: Mention) -> Mention:
-    """Return the mention as an optional one if it starts a server for the steps below it."""
-    if Command.parse(mention.command).last.never_ends:
-        return mention._replace(is_optional=True)
-    return mention
 
 
 def _as_written(mention: Mention) -> str:
@@ -213,13 +201,13 @@ def _take_words(words: str, reading: Reading) -> None:
         reading.checks[-1] = last._replace(expect=expect, files=tuple(demands.files))
 
 
-def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading) -> None:
+def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
     if reading.checks and _RESULT.match(in_english(found[0].before)):
         _take_words(found[0].before, reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
     for mention, is_alternative in zip(found, _alternatives(found), strict=True):
-        demands = _demands_of(mention, passage, shared, len(found) == 1, reading)
+        demands = _demands_of(mention, shared, len(found) == 1, reading)
         if not demands.expect:
             command = Command.parse(mention.command)
             if may_mean_failure(command, demands.unread):
@@ -233,13 +221,11 @@ def _take_commands(passage: Passage, found: Sequence[Mention], reading: Reading)
         reading.add(check, is_alternative)
 
 
-def _demands_of(
-    mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
-) -> Demands:
+def _demands_of(mention: Mention, shared: str, is_only: bool, reading: Reading) -> Demands:
     """Return what is said of a command right behind it, or else in another place."""
     demands = read_expectations(mention.command, without_directory(mention.after))
     if not demands.expect:
-        demands.expect += _expected_elsewhere(mention, passage, shared, is_only, reading)
+        demands.expect += _expected_elsewhere(mention, shared, is_only, reading)
     return demands
 
 
@@ -301,7 +287,7 @@ def _claim_before(words: str) -> str:
 
 
 def _expected_elsewhere(
-    mention: Mention, passage: Passage, shared: str, is_only: bool, reading: Reading
+    mention: Mention, shared: str, is_only: bool, reading: Reading
 ) -> Sequence[Expect]:
     """Return what is said of a command in another place than right behind it."""
     expect = read_expectations(mention.command, shared).expect
@@ -314,7 +300,7 @@ def _expected_elsewhere(
         if _DIGIT.search(mention.before):
             reading.unread += stated.unread
         return stated.expect
-    if passage.listed and _EVERY.search(reading.common):
+    if _EVERY.search(reading.common):
         return read_expectations(mention.command, reading.common.rstrip(":")).expect
     return ()
 

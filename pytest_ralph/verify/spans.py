@@ -156,8 +156,8 @@ class Span:
 
     @cached_property
     def is_offered(self) -> bool:
-        """Whether `or` stands between the command before and this span."""
-        return self.has_command and bool(_OR.search(in_english(self.before)))
+        """Whether `or` stands right before the span."""
+        return bool(_OR.search(in_english(self.before)))
 
     @cached_property
     def said_after(self) -> str:
@@ -182,7 +182,8 @@ def _is_conditional(span: Span) -> bool:
     """`make ios` if a simulator is available."""
     if span.is_offered:
         return False
-    if span.following[1:] and _JOINED_CONDITION.match(span.after):
+    if _JOINED_CONDITION.match(span.after):
+        # It is about the next command.
         return False
     after = in_english(span.after)
     return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
@@ -191,11 +192,8 @@ def _is_conditional(span: Span) -> bool:
 def _is_behind_condition(span: Span) -> bool:
     """If a simulator is available, `make ios`."""
     clause = in_english(span.clause)
-    if _CONDITION_BEFORE.match(clause):
-        return True
-    if span.is_offered:
-        return False
-    return bool(_JOINED_CONDITION.search(clause[-_CONDITION_LENGTH:]))
+    joined = _JOINED_CONDITION.search(clause[-_CONDITION_LENGTH:])
+    return bool(_CONDITION_BEFORE.match(clause) or joined)
 
 
 def _is_aid(span: Span) -> bool:
@@ -273,18 +271,22 @@ def _is_in_a_row(span: Span) -> bool:
 
 def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
-    if span.follows_word and " " not in span.text:
+    if span.follows_word:
         # "no change to `react`, `prisma`": packages.
         return False
-    is_first = not span.has_command or span.before.rstrip().endswith(":")
-    if is_first and span.text in load_programs().alone:
-        return True
-    if is_first and span.text in _CONSTANT and _NEXT_CLAUSE.match(span.said_after):
+    if not span.has_command and _is_whole_command(span):
         return True
     if span.said_after.strip(" .,;"):
         return False
     last_words = span.before.rpartition("`")[2]
     return not _OUTCOME.search(last_words)
+
+
+def _is_whole_command(span: Span) -> bool:
+    """`pytest`, or `true` if the words behind it are about something else."""
+    if span.text in _CONSTANT:
+        return bool(_NEXT_CLAUSE.match(span.said_after))
+    return span.text in load_programs().alone
 
 
 RULES = (
@@ -295,9 +297,7 @@ RULES = (
     SpanRule("condition behind", _is_conditional, Use.OPTIONAL),
     SpanRule("condition before", _is_behind_condition, Use.OPTIONAL),
     SpanRule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
-    SpanRule(
-        "by hand", lambda span: span.has_command and _BY_HAND.search(span.before), Use.OPTIONAL
-    ),
+    SpanRule("by hand", lambda span: _BY_HAND.search(span.before), Use.OPTIONAL),
     SpanRule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
     SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
     SpanRule("aid in brackets", _is_aid, Use.OPTIONAL),
@@ -348,7 +348,7 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
             name_before = span.likeness
             continue
         name_before = None
-        if use is Use.RUN and _only_starts_a_server(pieces, index):
+        if _only_starts_a_server(pieces, index):
             use = Use.OPTIONAL
         if use is Use.RUN:
             has_command = True
@@ -414,11 +414,11 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
 
 
 def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
-    """Whether a command starts something that a person is then to look at."""
+    """Whether a command starts something that a person, or a later step, is to look at."""
     command = pieces[index].text.strip()
-    words = [piece.text for piece in pieces if piece.kind == "prose" and piece.text.strip(" .:")]
-    if words and Command.parse(command).last.never_ends:
+    if Command.parse(command).last.never_ends:
         return True
     if not _SERVER.match(command):
         return False
-    return any(_LOOKING.search(text) for text in words)
+    words = [piece.text for piece in pieces if piece.kind == "prose"]
+    return any(map(_LOOKING.search, words))

@@ -218,6 +218,8 @@ def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str])
     [
         ("Exit code is `0`.", ()),
         ("exit status 0", ()),
+        ("exits with 0", ()),
+        ("выход 0", ()),
         ("Exit code 0; no new findings", ("no new findings",)),
     ],
 )
@@ -251,3 +253,41 @@ def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
     )
     found = [(task.id, task.title, task.verify.describe()) for task in Spec.parse(source).tasks]
     assert found == [("B1", "Read", "make a"), ("1.2", "Write", "make b")]
+
+
+def test_verify_fields_may_stand_below_the_criteria_of_a_task() -> None:
+    source = (
+        "### Task 1: Guide\n"
+        "- **Acceptance**:\n"
+        "  - **Names the unit**\n"
+        "    - **verify**: `grep -c pound guide.md`\n"
+        "    - **expected**: `>=1`\n"
+        "  - **Names the date**\n"
+        "    - **verify**: `grep -c 1986 guide.md`\n"
+        "    - **expected**: 2\n"
+        "- **Risk**: none\n"
+    )
+    [task] = Spec.parse(source).tasks
+    assert task.verify.describe() == (
+        "grep -c pound guide.md, stdout >= 1 and grep -c 1986 guide.md, stdout == 2"
+    )
+    assert task.verify.unread == ()
+
+
+def test_alternatives_among_other_verify_fields_are_reported() -> None:
+    fields = "  - **Verify**: `make a` or `make b`\n  - **Verify**: `make c`\n  - **Expected**: 0\n"
+    [task] = Spec.parse(f"- [ ] 1.1 a\n{fields}").tasks
+    assert task.verify.describe() == "make c, exit status == 0"
+    assert task.verify.unread == ("make a or make b",)
+
+
+@pytest.mark.parametrize("label", ["Done when", "Do"])
+def test_a_verify_in_another_field_is_found(label: str) -> None:
+    field = f"  - **{label}**: It is there. Verify with: `grep -c a f` returning at least 3.\n"
+    [task] = Spec.parse(f"- [ ] 1.1 a\n{field}").tasks
+    assert task.verify.describe() == "grep -c a f, stdout >= 3"
+
+
+def test_a_box_with_a_verify_on_its_line_is_a_task() -> None:
+    [task] = Spec.parse("- [ ] Add the guide | Verify: `make docs`\n- [ ] Add more\n").tasks
+    assert (task.id, task.verify.describe()) == ("add-the-guide-verify-make-docs", "make docs")

@@ -62,6 +62,7 @@ from pytest_ralph.spec.task_line import (
         ("- [ ] 1.5 __init__.py first", "1.5", (), "__init__.py first"),
         ("- [x] 1.1 .gitignore has dist", "1.1", (), ".gitignore has dist"),
         ("- [ ] 1.30 ./deploy.sh runs", "1.30", (), "./deploy.sh runs"),
+        ("- [ ] `AB12-T001` Add it | Verify: `x`", "AB12-T001", (), "Add it | Verify: `x`"),
         ("- [ ] **T001** - ../shared is linked", "T001", (), "../shared is linked"),
         ("- [ ] 1.6: **.env** is read", "1.6", (), ".env is read"),
         ("- [ ] 1.7 --verbose prints more", "1.7", (), "--verbose prints more"),
