@@ -220,6 +220,14 @@ class FixResult(NamedTuple):
         for child in self.children:
             yield from child.walk(depth + 1)
 
+    def masked(self, mask: Callable[[str], str]) -> FixResult:
+        """Without secrets in its title and the command line of its executor."""
+        return self._replace(
+            title=mask(self.title),
+            executor=mask(self.executor),
+            children=tuple(child.masked(mask) for child in self.children),
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {**self._asdict(), "children": _plain(self.children)}
 
@@ -417,14 +425,18 @@ class TaskResult(NamedTuple):
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
         """Without secrets in anything that quotes commands, tools or people."""
         title = mask(self.title)
+        phase = mask(self.phase)
         attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        has_texts = bool(self.reason or self.notes or self.report)
-        if attempts == self.attempts and title == self.title and not has_texts:
+        has_texts = bool(self.reason or self.notes or self.report or self.fixes)
+        is_plain = attempts == self.attempts and (title, phase) == (self.title, self.phase)
+        if is_plain and not has_texts:
             # As for most tasks that pass.
             return self
         return self._replace(
             title=title,
+            phase=phase,
             attempts=attempts,
+            fixes=tuple(fix.masked(mask) for fix in self.fixes),
             reason=mask(self.reason),
             notes=_masked(self.notes, mask),
             report=mask(self.report),

@@ -11,13 +11,13 @@ import random
 import re
 import string
 from base64 import b64encode, urlsafe_b64encode
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 
-from pytest_ralph.results import Attempt, TaskResult
+from pytest_ralph.results import FREE_TEXT, Attempt, FixResult, TaskResult
 from pytest_ralph.running.spool import SpoolWriter, mask_file
 from pytest_ralph.text.secrets import Masker
 from tests.records import record_of
@@ -258,8 +258,12 @@ def _junit(masker: Masker, text: str, path: Path) -> str:
 
 
 def _result(masker: Masker, text: str) -> str:
-    attempt = Attempt(error=text, approach=text, command=text, executor=text, got=text)
-    result = TaskResult("1.1", attempts=(attempt,), notes=(text,), reason=text, report=text)
+    free_text: dict[str, Any] = dict.fromkeys(FREE_TEXT, text)
+    attempt = Attempt(**free_text)
+    inner = FixResult("1.1.1.1", title=text, executor=text)
+    fix = FixResult("1.1.1", title=text, executor=text, children=(inner,))
+    texts: dict[str, Any] = dict.fromkeys(("title", "phase", "reason", "report"), text)
+    result = TaskResult("1.1", attempts=(attempt,), fixes=(fix,), notes=(text,), **texts)
     return str(result.masked(masker.mask))
 
 

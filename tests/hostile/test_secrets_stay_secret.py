@@ -119,7 +119,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "no:cacheprovider",
                 "--ralph-recovery",
                 "--ralph-executor",
-                shlex.join([sys.executable, "executor.py", TOKEN]),
+                shlex.join([sys.executable, "executor.py", SECRET, TOKEN]),
                 "--ralph-max-depth",
                 "1",
                 "--ralph-keep-going",
