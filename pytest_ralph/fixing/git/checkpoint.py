@@ -27,6 +27,7 @@ from pytest_ralph.fixing.git.index import (
     read_index_file,
     set_index,
     stage_files,
+    with_intended,
     write_index_file,
 )
 from pytest_ralph.fixing.git.own_versions import OwnVersions
@@ -212,7 +213,7 @@ class Git:
 
     def index(self) -> Index:
         """Return the entries of the index."""
-        return read_index(self._top)
+        return with_intended(self._top, read_index(self._top))
 
     def undo_rollback(self, changes: Collection[Change], index: Index) -> tuple[str, ...]:
         """Undo the changes that a rollback made; return the paths that could not be put back."""

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
-from pytest_ralph.fixing.git.index import NO_ENTRY, read_index, set_index, stage_files
+from pytest_ralph.fixing.git.index import (
+    index_lines,
+    read_index,
+    set_index,
+    stage_files,
+    with_intended,
+)
 from pytest_ralph.fixing.git.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -50,13 +56,15 @@ def commit_paths(
             git("read-tree", "HEAD", env=env)
         as_they_are = [path for path in paths if path not in versions]
         stage_files(git, git.directory, as_they_are, env)
-        lines = [f"{version or NO_ENTRY}\t{path}" for path, version in versions.items()]
-        if lines:
-            entries = null_separated(lines)
+        if versions:
+            kept = {path: version for path, version in versions.items() if version is not None}
+            entries = null_separated(index_lines(git, versions, kept))
             git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=env)
 
         to_commit = read_index(git, *paths, env=env)
         index = read_index(git, *paths)
+        new = {path: entry for path, entry in index.items() if path not in head}
+        index.update(with_intended(git, new))
         not_staged = _not_staged(paths, index, head, to_commit)
         # Before the commit: a run killed in between leaves an index that agrees with the commit.
         set_index(git, not_staged, _with_flags(to_commit, index))
@@ -67,7 +75,8 @@ def commit_paths(
         # A hook changed files and added them.
         set_index(git, not_staged, _with_flags(committed, index))
     if result.status != 0:
-        set_index(git, not_staged, _with_flags(head, index))
+        intended = {path: entry for path, entry in index.items() if entry.is_intended}
+        set_index(git, not_staged, {**_with_flags(head, index), **intended})
         raise GitError(_why_no_commit(result.stdout + result.stderr))
 
 
@@ -77,7 +86,7 @@ def _not_staged(paths: Sequence[str], index: Index, head: Index, to_commit: Inde
     for path in paths:
         entry = index.get(path)
         if entry is not None:
-            entry = entry.with_flags_of(None)
+            entry = None if entry.is_intended else entry.with_flags_of(None)
         if entry in (head.get(path), to_commit.get(path)):
             found.append(path)
     return found

@@ -18,17 +18,24 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.snapshot import FileState
 
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
-# Mode 0 removes an entry.
-NO_ENTRY = "0 " + "0" * 40
+# The name of the empty file in repositories of both formats.
+EMPTY_BLOBS = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
 
 
 class IndexEntry(NamedTuple):
-    """A file as git stores it. In the index, flags can hide changes of the file from git."""
+    """A file as git stores it. In the index, flags can hide changes of the file from git.
+
+    is_intended: Whether `git add --intent-to-add` has announced a file that is not staged yet.
+    """
 
     mode: str
     identity: str
     skip_worktree: bool = False
     assume_unchanged: bool = False
+    is_intended: bool = False
 
     def __str__(self) -> str:
         return f"{self.mode} {self.identity}"
@@ -37,7 +44,7 @@ class IndexEntry(NamedTuple):
         """Return the entry with the flags of another one; None stands for no flags."""
         if other is None:
             return IndexEntry(self.mode, self.identity)
-        return other._replace(mode=self.mode, identity=self.identity)
+        return other._replace(mode=self.mode, identity=self.identity, is_intended=False)
 
 
 Index = dict[str, IndexEntry]
@@ -56,13 +63,58 @@ def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = Non
     return entries
 
 
+def with_intended(git: GitCommand, index: Index) -> Index:
+    """Return an index in which the entries of files that are only intended are marked.
+
+    git shows them as empty files otherwise.
+    """
+    empty = [path for path, entry in index.items() if entry.identity in EMPTY_BLOBS]
+    if not empty:
+        return index
+    options = ("--cached", "--name-only", "--no-renames", "-z", "--diff-filter=A")
+    staged = set(git("diff", *options, "--", *empty, env=LITERAL).split("\0"))
+    in_head = read_head(git, empty)
+    marked = {
+        path: index[path]._replace(is_intended=True)
+        for path in empty
+        if path not in staged and path not in in_head
+    }
+    return {**index, **marked}
+
+
+def index_lines(
+    git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]
+) -> list[str]:
+    """Return what `git update-index --index-info` reads; paths without an entry are removed."""
+    removed = ""
+    lines = []
+    for path in paths:
+        entry = entries.get(path)
+        if entry is None and not removed:
+            removed = no_entry(git)
+        lines.append(f"{entry or removed}\t{path}")
+    return lines
+
+
+def no_entry(git: GitCommand) -> str:
+    """Return what removes an entry: mode 0, and an object name as long as the repository's."""
+    result = git.run("rev-parse", "--show-object-format")
+    return "0 " + "0" * (64 if result.stdout.strip() == "sha256" else 40)
+
+
 def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> None:
     """Make the entries of `paths` in the user's index those given; remove the others."""
     paths = sorted(paths)
     if not paths:
         return
-    lines = [f"{entries.get(path, NO_ENTRY)}\t{path}" for path in paths]
+    intended = [path for path in paths if path in entries and entries[path].is_intended]
+    staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
+    lines = index_lines(git, paths, staged)
     git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
+    # git announces no file that is not there.
+    found = [path for path in intended if os.path.lexists(git.directory / path)]
+    if found:
+        git("add", "--force", "--intent-to-add", "--", *found, env=LITERAL)
     for flag, flagged in flagged_paths(paths, entries).items():
         git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
     # Status 1 only means that some files differ from the index.

@@ -18,17 +18,27 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.git.command import OWN_AUTHOR, GitCommand, null_separated
-from pytest_ralph.fixing.git.index import NO_ENTRY, flagged_paths, git_mode, read_index
+from pytest_ralph.fixing.git.index import (
+    flagged_paths,
+    git_mode,
+    index_lines,
+    no_entry,
+    read_index,
+    with_intended,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ralph.fixing.snapshot import Change, FileState
 
+# The user may have told git to take another object in the place of one.
+AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}
 SCRIPT_NAME = "restore.sh"
 SCRIPT_HEADING = """\
 # Puts back {count} files, and their entries in the index, as they were before a rollback.
 set -e
+export GIT_NO_REPLACE_OBJECTS=1
 cd "$(git rev-parse --show-toplevel)"
 """
 
@@ -46,7 +56,9 @@ class KeptState:
         self._states = {change.path: change.after for change in changes}
         self._scratch = scratch
         self._blobs = self._write_blobs()
-        self._index = read_index(git)
+        index = read_index(git)
+        changed = {path: index[path] for path in self._states if path in index}
+        self._index = with_intended(git, changed)
 
     def state_of(self, path: str) -> FileState | None:
         """Return the state of one of the paths, with a copy of its content."""
@@ -54,7 +66,8 @@ class KeptState:
         if state is None or state.is_link:
             return state
         copy = self._scratch / self._blobs[path]
-        copy.write_bytes(os.fsencode(self._git("cat-file", "blob", self._blobs[path])))
+        content = self._git("cat-file", "blob", self._blobs[path], env=AS_STORED)
+        copy.write_bytes(os.fsencode(content))
         return state._replace(copy=str(copy))
 
     def write(self, ref: str, message: str, head: str) -> None:
@@ -64,8 +77,9 @@ class KeptState:
         index_commit = self._commit_tree(index_tree, ("-p", head), "the index")
 
         lines = []
+        removed = no_entry(self._git)
         for change in self._changes:
-            entry = NO_ENTRY
+            entry = removed
             if change.after is not None:
                 entry = f"{git_mode(change.after)} {self._blobs[change.path]}"
             lines.append(f"{entry}\t{change.path}")
@@ -132,6 +146,7 @@ class KeptState:
         for change in self._changes:
             if change.after is not None:
                 lines += self._write_file(change.path, change.after)
+        lines += self._restore_directories()
         lines += self._restore_index()
         return "".join(lines)
 
@@ -150,9 +165,26 @@ class KeptState:
         lines.append(f"TZ=UTC touch -m -d {_timestamp(state.modified)} -- {quoted}\n")
         return lines
 
+    def _restore_directories(self) -> list[str]:
+        """Return the commands that give the directories of the files their modes again."""
+        directories = {
+            str(parent): None
+            for change in self._changes
+            if change.after is not None
+            for parent in Path(change.path).parents
+            if parent.parts
+        }
+        lines = []
+        for directory in directories:
+            mode = stat.S_IMODE((self._git.directory / directory).lstat().st_mode)
+            lines.append(f"chmod {mode:04o} -- {shlex.quote(directory)}\n")
+        return lines
+
     def _restore_index(self) -> list[str]:
         paths = [change.path for change in self._changes]
-        entries = [f"{self._index.get(path, NO_ENTRY)}\t{path}" for path in paths]
+        intended = [path for path, entry in self._index.items() if entry.is_intended]
+        staged = {path: entry for path, entry in self._index.items() if not entry.is_intended}
+        entries = index_lines(self._git, paths, staged)
         lines = []
         if entries:
             quoted = " ".join(shlex.quote(entry) for entry in entries)
@@ -160,6 +192,9 @@ class KeptState:
         for flag, flagged in flagged_paths(paths, self._index).items():
             quoted = " ".join(shlex.quote(path) for path in flagged)
             lines.append(f"git update-index {flag} -- {quoted}\n")
+        if intended:
+            quoted = " ".join(shlex.quote(path) for path in intended)
+            lines.append(f"GIT_LITERAL_PATHSPECS=1 git add --force --intent-to-add -- {quoted}\n")
         lines.append("git update-index -q --refresh || :\n")
         return lines
 

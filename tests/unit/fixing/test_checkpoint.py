@@ -544,7 +544,8 @@ def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'lint: 2 problems' >&2\nexit 1\n")
     hook.chmod(0o755)
-    repository.write({"a": "2\n", "new": "1\n"})
+    repository.write({"a": "2\n", "new": "1\n", "intended": "1\n"})
+    repository.run("add", "--intent-to-add", "intended")
     before = repository.run("status", "--porcelain")
     with pytest.raises(GitError, match="git refused the commit: lint: 2 problems"):
         git.commit("x", [repository.root])
@@ -560,6 +561,17 @@ def test_a_staged_version_stays_staged(repository: Repository, git: Git) -> None
     assert git.commit("x", [repository.root / "a"])
     assert repository.run("show", "HEAD:a") == "work"
     assert repository.run("ls-files", "--stage", "a") == staged
+
+
+def test_an_intended_file_is_not_staged(repository: Repository, git: Git) -> None:
+    repository.commit({"a": "1\n"})
+    repository.write({"new": "1\n", "other": "1\n"})
+    repository.run("add", "--intent-to-add", "new", "other")
+
+    assert git.commit("x", [repository.root / "new"])
+    assert repository.run("show", "HEAD:new") == "1"
+    # The next commit of the user does not remove the file.
+    assert repository.run("status", "--porcelain").strip() == "A other"
 
 
 @pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])

@@ -25,7 +25,7 @@ IDENTITY = ("-c", "user.name=A User", "-c", "user.email=user@example.org")
 class Checkout:
     """A repository with one commit: `a.txt` is good, and other files are as a test needs them."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *options: str) -> None:
         self.root = root
         self.environ = {
             "PATH": os.environ["PATH"],
@@ -34,7 +34,7 @@ class Checkout:
             "GIT_CONFIG_GLOBAL": os.devnull,
         }
         root.mkdir()
-        self.run("git init -q -b main")
+        self.run(f"git init -q -b main {' '.join(options)}")
         self.write("a.txt", b"good\n")
         self.write("run.sh", b"true\n")
         self.write("hidden.txt", b"committed\n")
@@ -46,7 +46,7 @@ class Checkout:
         done = subprocess.run(
             command, shell=True, cwd=self.root, env=self.environ, capture_output=True, check=True
         )
-        return done.stdout.decode()
+        return os.fsdecode(done.stdout)
 
     def write(self, name: str, content: bytes, mode: int = 0o644) -> None:
         path = self.root / name
@@ -62,13 +62,18 @@ class Checkout:
 
     def state(self) -> dict[str, object]:
         """Content, mode and time of each file, and the index with its flags."""
-        found: dict[str, object] = {"index": self.run("git ls-files -v --stage")}
+        found: dict[str, object] = {
+            "index": self.run("git ls-files -v --stage -z"),
+            "staged": self.run("git diff --cached --name-status -z"),
+        }
         for path in sorted(self.root.rglob("*")):
             name = path.relative_to(self.root).as_posix()
-            if name.split("/")[0] == ".git" or (path.is_dir() and not path.is_symlink()):
+            if name.split("/")[0] == ".git":
                 continue
             status = path.lstat()
-            if path.is_symlink():
+            if path.is_dir() and not path.is_symlink():
+                found[name] = oct(status.st_mode)
+            elif path.is_symlink():
                 found[name] = str(path.readlink())
             else:
                 found[name] = (path.read_bytes(), oct(status.st_mode), status.st_mtime_ns)
@@ -137,7 +142,85 @@ def hidden_files(checkout: Checkout) -> None:
     checkout.write("a.txt", b"broken\n")
 
 
+def intended_file(checkout: Checkout) -> None:
+    checkout.write("new.txt", b"not staged yet\n")
+    checkout.run("git add --intent-to-add new.txt")
+    checkout.write("a.txt", b"broken\n")
+
+
+def private_directory(checkout: Checkout) -> None:
+    checkout.write("private/new.key", b"private\n", 0o600)
+    (checkout.root / "private").chmod(0o700)
+    checkout.write("a.txt", b"broken\n")
+
+
+def replaced_object(checkout: Checkout) -> None:
+    checkout.write("a.txt", b"broken\n")
+    checkout.run("git replace $(git hash-object -w a.txt) $(git rev-parse HEAD:run.sh)")
+
+
+def names_that_are_no_text(checkout: Checkout) -> None:
+    for name in (b"caf\xe9.txt", b"two\nlines", b"-rf", b" $(touch x) ", b"%s\\n", b'"quoted"'):
+        checkout.write(os.fsdecode(name), b"tracked\n")
+    checkout.commit()
+    for name in (b"caf\xe9.txt", b"two\nlines", b"-rf", b" $(touch x) ", b"%s\\n", b'"quoted"'):
+        checkout.write(os.fsdecode(name), b"edited by the user\n")
+        checkout.write(os.fsdecode(b"new/" + name), b"untracked\n")
+    checkout.run("git update-index --skip-worktree '%s\\n'")
+    checkout.write("a.txt", b"broken\n")
+
+
+def large_file_storage(checkout: Checkout) -> None:
+    checkout.write(".gitattributes", b"*.bin filter=lfs\n")
+    checkout.run("git config filter.lfs.clean 'sha1sum | cut -c1-40'")
+    checkout.run("git config filter.lfs.smudge 'sed s/^/of-/'")
+    checkout.run("git config filter.lfs.required true")
+    checkout.write("one.bin", b"content\n")
+    checkout.commit()
+    checkout.write("one.bin", b"of the user\n")
+    checkout.write("two.bin", b"untracked\n")
+    checkout.write("a.txt", b"broken\n")
+
+
+def other_encoding(checkout: Checkout) -> None:
+    checkout.write(".gitattributes", b"w.txt working-tree-encoding=UTF-16\n")
+    checkout.write("w.txt", "one\n".encode("utf-16"))
+    checkout.commit()
+    checkout.write("w.txt", b"not that encoding \xff\n")
+    checkout.write("a.txt", b"broken\n")
+
+
+def sparse_checkout(checkout: Checkout) -> None:
+    checkout.write("in/x", b"1\n")
+    checkout.write("out/y", b"1\n")
+    checkout.commit()
+    checkout.run("git sparse-checkout set --cone in")
+    checkout.write("out/y", b"of the user\n")
+    checkout.write("a.txt", b"broken\n")
+
+
+def split_index(checkout: Checkout) -> None:
+    checkout.run("git update-index --split-index")
+    staged_version(checkout)
+
+
+def repository_elsewhere(checkout: Checkout) -> None:
+    checkout.run("mv .git ../store && echo gitdir: ../store > .git")
+    checkout.run('git config core.worktree "$PWD"')
+    checkout.git = Git(checkout.root, checkout.environ)
+    staged_version(checkout)
+
+
 CHANGES = [
+    intended_file,
+    private_directory,
+    replaced_object,
+    names_that_are_no_text,
+    large_file_storage,
+    other_encoding,
+    sparse_checkout,
+    split_index,
+    repository_elsewhere,
     staged_version,
     deleted_and_added,
     swapped,
@@ -160,6 +243,20 @@ def test_announced_command_brings_all_back(
 
     checkout.run(checkout.announced())
     assert checkout.state() == before
+
+
+def test_it_works_in_a_sha256_repository(tmp_path: Path) -> None:
+    checkout = Checkout(tmp_path / "project", "--object-format=sha256")
+    deleted_and_added(checkout)
+    before = checkout.state()
+    checkout.roll_back()
+
+    checkout.run(checkout.announced())
+    assert checkout.state() == before
+    checkout.run("git config user.name U; git config user.email u@example.org")
+    removed = [checkout.root / "a.txt"]
+    assert checkout.git.commit("fix: remove it", removed)
+    assert checkout.run("git show --format= --name-status").split() == ["D", "a.txt"]
 
 
 def test_hidden_files_of_a_later_commit_come_back(checkout: Checkout) -> None:
