@@ -23,7 +23,7 @@ from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.task import is_same_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from pytest_ralph.spec.task import Task
 
@@ -33,7 +33,6 @@ NOT_READ: Seen = ()
 CHECK_FIELDS = ("Verify", "Done when", "Expect")
 # Another process that saves the file without pause must not keep a run waiting for ever.
 _MAX_TRIES = 100
-_ALWAYS_CHANGING = "another process keeps saving the file; nothing was written"
 
 
 class DocumentEdit(NamedTuple):
@@ -70,6 +69,8 @@ class Document:
         self._verify = verify
         # In a worker, the spec at hand is the controller's copy: the file may be another.
         self._seen: Seen = NOT_READ
+        # How many writes in a row have failed because another process saved the file.
+        self._failed_writes = 0
         # How often the file was read because another process had written it.
         self.reads = 0
         # What this process has inserted and removed, and the text of each inserted task.
@@ -161,23 +162,15 @@ class Document:
 
         `blocks` are their texts by their ids, in order.
         """
-        for _ in range(_MAX_TRIES):
+        while True:
             original = self._require(target)
-            added = None
-            if len(blocks) == 1 and not before:
-                spec, texts, added = self._with_fix(original, blocks)
-            else:
-                spec, texts = self._with_tasks(original, blocks, before=before)
-            seen = replace_if_unchanged(self._place, spec.source, self._seen)
-            if seen is not None:
-                self.spec = spec
-                self._seen = seen
-                self._update_indexes(original, added)
+            spec, texts = insert_tasks(
+                self.spec, original, blocks, before=before, verify=self._verify
+            )
+            if self._replace(spec):
                 self._texts |= texts
                 self.edits.append(DocumentEdit(original, blocks, before))
                 return
-            # Another process saved the file at the same moment: insert into what it wrote.
-        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
 
     def _require(self, target: Task) -> Task:
         """Return a task as it is now. Raise SpecFilesError if it is no longer there."""
@@ -189,115 +182,80 @@ class Document:
             )
         return found
 
-    def _with_fix(
-        self, original: Task, blocks: Mapping[str, str]
-    ) -> tuple[Spec, dict[str, str], Task | None]:
-        """Return the spec, the inserted text and, if only that was parsed, the new task."""
-        from pytest_ralph.spec.splice import spliced
-
-        ((fix_id, block),) = blocks.items()
-        insertion = edit.insertion(self.spec, original, block, self.lineage(original))
-        source = _with_total(self.spec, insertion.into(self.spec.source), 1)
-        changed = spliced(self.spec, original, insertion, source)
-        if changed is None:
-            spec, texts = self._with_tasks(original, blocks, before=False)
-            return spec, texts, None
-        return changed.spec, {fix_id: insertion.text}, changed.added
-
-    def _with_tasks(
-        self, original: Task, blocks: Mapping[str, str], *, before: bool
-    ) -> tuple[Spec, dict[str, str]]:
-        spec, texts = insert_tasks(self.spec, original, blocks, before=before, verify=self._verify)
-        return with_progress(spec), texts
-
-    def _update_indexes(self, target: Task, added: Task | None) -> None:
-        """Bring the indexes in line with a new fix of `target`, or with a spec parsed anew."""
-        if added is None or self._tree.lacks(added.id):
-            self._build_indexes()
-            return
-        self._positions = {task.name: at for at, task in enumerate(self.spec.tasks)}
-        self._tree.add(added, target.name)
-        if self._positions[added.name] < self._current_index:
-            self._current_index = 0
-
     def remove(self, fix: Task) -> bool:
         """Remove a task that `insert` inserted; False if its text was changed since."""
         inserted = self._texts[fix.id]
-        for _ in range(_MAX_TRIES):
-            spec = self.read()
-            if spec.source.count(inserted) != 1:
-                return False
-            source = _without(spec, inserted)
-            seen = replace_if_unchanged(self._place, source, self._seen)
-            if seen is not None:
-                self.spec = with_progress(Spec.parse(source, spec.path, verify=self._verify))
-                self._seen = seen
-                self._build_indexes()
+        while self.read().source.count(inserted) == 1:
+            source = _without(self.spec, inserted)
+            spec = with_progress(Spec.parse(source, self.spec.path, verify=self._verify))
+            if self._replace(spec):
                 self.edits.append(DocumentEdit(fix, {}, removed=inserted))
                 return True
-        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+        return False
 
-    def tick(self, tasks: Sequence[Task]) -> None:
-        """Tick the boxes of the tasks; one that was removed meanwhile has none."""
-        for task in tasks:
-            self._tick_one(task)
-
-    def _tick_one(self, task: Task) -> None:
-        for _ in range(_MAX_TRIES):
-            current = self.find(task)
-            if current is None or current.checked:
-                return
-            self._tick(current)
-        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
-
-    def _tick(self, task: Task) -> None:
-        """Tick one box, unless another process saved the file at the same moment."""
-        line = self.spec.lines.line(task.line)
-        ticked = ticked_line(line)
-        if ticked is None:
-            # A heading without a box: `.progress.md` says that it is done.
-            self._mark_checked(task, self.spec.source)
-            return
-
-        start = self.spec.lines.start(task.line)
-        source = self.spec.source[:start] + ticked + self.spec.source[start + len(line) :]
-        if len(ticked) == len(line):
-            offset = self._byte_offset(start)
-            seen = write_at(self._place, offset, line.encode(), ticked.encode())
-        else:
-            seen = replace_if_unchanged(self._place, source, self._seen)
-        if seen is None:
-            # Read again: the box may be ticked, moved or gone.
-            self._seen = ()
-            return
-        self._seen = seen
-        self._mark_checked(task, source)
+    def tick(self, task: Task) -> None:
+        """Tick the box of a task; one that was removed meanwhile has none."""
+        self._set_box(task, checked=True)
 
     def untick(self, task: Task) -> None:
         """Clear the box of a task that another process ticked."""
-        for _ in range(_MAX_TRIES):
-            current = self.find(task)
-            if current is None or not current.checked:
-                return
-            line = self.spec.lines.line(current.line)
-            cleared = cleared_line(line)
-            if cleared == line:
-                return
-            offset = self._byte_offset(self.spec.lines.start(current.line))
-            write_at(self._place, offset, line.encode(), cleared.encode())
-            self.boxes[current.name] = False
-            self._seen = ()
-            self._current_index = 0
-        raise SpecFilesError(f"{self._where}: {_ALWAYS_CHANGING}")
+        self._set_box(task, checked=False)
 
-    def _mark_checked(self, task: Task, source: str) -> None:
-        position = self._positions[task.name]
-        self.boxes[task.name] = True
-        tasks = list(self.spec.tasks)
-        tasks[position] = replace(tasks[position], checked=True)
+    def _set_box(self, task: Task, *, checked: bool) -> None:
+        current = self.find(task)
+        while current is not None and current.checked != checked:
+            if self._write_box(current, checked=checked):
+                self.boxes[current.name] = checked
+                return
+            # The box may be ticked, moved or gone.
+            current = self.find(task)
+
+    def _write_box(self, task: Task, *, checked: bool) -> bool:
+        """Tick or clear one box; False if another process saved the file at the same moment."""
+        line = self.spec.lines.line(task.line)
+        changed = (ticked_line(line) or line) if checked else cleared_line(line)
         start = self.spec.lines.start(task.line)
+        source = self.spec.source[:start] + changed + self.spec.source[start + len(line) :]
+        # Of a heading without a box, `.progress.md` says whether it is done.
+        if changed != line:
+            if len(changed) == len(line):
+                offset = self._byte_offset(start)
+                seen = write_at(self._place, offset, line.encode(), changed.encode())
+            else:
+                seen = replace_if_unchanged(self._place, source, self._seen)
+            if not self._is_written(seen):
+                return False
+
+        position = self._positions[task.name]
+        tasks = list(self.spec.tasks)
+        tasks[position] = replace(task, checked=checked)
         self.spec = replace(self.spec, source=source, tasks=tuple(tasks))
         self.spec.note_line(task.line, start)
+        if not checked:
+            self._current_index = 0
+        return True
+
+    def _replace(self, spec: Spec) -> bool:
+        """Write the whole file; False if another process saved it at the same moment."""
+        if not self._is_written(replace_if_unchanged(self._place, spec.source, self._seen)):
+            return False
+        self.spec = spec
+        self._build_indexes()
+        return True
+
+    def _is_written(self, seen: Seen) -> bool:
+        """Note the signature of the file after a write; None if another process saved it."""
+        if seen is not None:
+            self._seen = seen
+            self._failed_writes = 0
+            return True
+        self._seen = NOT_READ
+        self._failed_writes += 1
+        if self._failed_writes > _MAX_TRIES:
+            raise SpecFilesError(
+                f"{self._where}: another process keeps saving the file; nothing was written"
+            )
+        return False
 
     def _byte_offset(self, offset: int) -> int:
         """Return the position in the file of a character of the source."""
@@ -319,19 +277,25 @@ def insert_tasks(
     Also return the text that was inserted for each. Raise SpecFilesError if a text is not read as a
     task in its place.
     """
+    # Imported here: a passing task inserts nothing.
+    from pytest_ralph.spec.splice import spliced
+
     insertion_at = edit.insertion_before if before else edit.insertion
     texts = {}
     neighbour = target.name
     for task_id, block in blocks.items():
-        insertion = insertion_at(spec, spec[neighbour], block)
+        original = spec[neighbour]
+        insertion = insertion_at(spec, original, block)
         source = _with_total(spec, insertion.into(spec.source), 1)
-        parsed = Spec.parse(source, spec.path, verify=verify)
-        if len(parsed.tasks) <= len(spec.tasks):
+        changed = None if before else spliced(spec, original, insertion, source)
+        if changed is None:
+            changed = with_progress(Spec.parse(source, spec.path, verify=verify))
+        if len(changed.tasks) <= len(spec.tasks):
             raise SpecFilesError(
                 f"{spec.directory.name}/{spec.path.name}:{target.line}: cannot insert a task after"
                 f" {target.id}; is a code fence not closed?"
             )
-        spec = parsed
+        spec = changed
         texts[task_id] = insertion.text
         if not before:
             neighbour = task_id

@@ -355,7 +355,8 @@ class SpecFiles:
             newly = [one for one in (now, *fixes) if one is not None and not one.checked]
             # The log before the box: after a crash in between, the task is verified again.
             self._log.passed(newly, task, self.state.fix_ids(task.name))
-            self._document.tick(newly)
+            for one in newly:
+                self._document.tick(one)
             self._settle(task, fixes, most)
             return self.state.fix_ids(task.name)
 
@@ -363,8 +364,7 @@ class SpecFiles:
         """Tick the box only: --ralph-execute without recovery keeps no state and no progress."""
         sweep(self.spec.path)
         with self.files():
-            now = self._document.find(task)
-            self._document.tick([now] if now and not now.checked else [])
+            self._document.tick(task)
 
     def _done_with(self, task: Task) -> list[Task]:
         """The fixes and parts that are done once the task passes: those without Verify."""

@@ -50,19 +50,15 @@ class Insertion(NamedTuple):
         return source[: self.offset] + self.text + source[self.offset :]
 
 
-def insertion(
-    spec: Spec, original: Task, block: str, fixes: Iterable[Task] | None = None
-) -> Insertion:
+def insertion(spec: Spec, original: Task, block: str) -> Insertion:
     """Return the edit that inserts `block` behind `original` and its fixes, between blank lines.
 
     The block is written as a list item. It takes on the line ends, indentation and form (list item
-    or heading) of the original. A caller that knows the fixes of the original, and theirs, can
-    pass them.
+    or heading) of the original.
     """
     source = spec.source
-    if fixes is None:
-        names = FixTree(spec.tasks).descendants_of(original.name)
-        fixes = [task for task in spec.tasks if task.name in names]
+    names = FixTree(spec.tasks).descendants_of(original.name)
+    fixes = [task for task in spec.tasks if task.name in names]
     last_line = max(task.end_line for task in (original, *fixes))
     start = spec.lines.start(original.line)
     content = source[start : spec.lines.end(last_line)].rstrip()

@@ -24,21 +24,6 @@ class FixTree:
         self._children: dict[str, list[str]] = defaultdict(list)
         for name, owner in self._owners.items():
             self._children[owner].append(name)
-        # The ids that fixes name and that no task has.
-        self._missing: set[str] = set()
-        for task in self._tasks.values():
-            if task.fix_for is not None and task.name not in self._owners:
-                self._missing.add(task.fix_for)
-
-    def add(self, fix: Task, owner: str) -> None:
-        """Add a fix that was inserted behind all other fixes of the task called `owner`."""
-        self._tasks[fix.name] = fix
-        self._owners[fix.name] = owner
-        self._children[owner].append(fix.name)
-
-    def lacks(self, task_id: str) -> bool:
-        """Return whether there is a fix for this id, but no task with it."""
-        return task_id in self._missing
 
     def owner_of(self, name: str) -> Task | None:
         """Return the task that the fix or part called `name` was written for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.document import LineFinder, Spec
 from pytest_ralph.spec.frontmatter import read_front_matter
@@ -31,14 +31,7 @@ _END_LINE = attrgetter("end_line")
 _HARMLESS_PROBLEMS = {"wrong-total", "duplicate-id"}
 
 
-class Spliced(NamedTuple):
-    """A spec with one more task."""
-
-    spec: Spec
-    added: Task
-
-
-def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Spliced | None:
+def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Spec | None:
     """Return the spec that `source` is, or None if it has to be read as a whole.
 
     `source` is the source of `spec` after the insertion of one task behind `original`. The new
@@ -80,7 +73,7 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
         return None
     changed = _changed(spec, source, (*above, *around, added, *below))
     changed.note_line(original.line, start)
-    return Spliced(changed, added)
+    return changed
 
 
 def _changed(spec: Spec, source: str, tasks: Sequence[Task]) -> Spec:

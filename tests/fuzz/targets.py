@@ -95,7 +95,7 @@ def _insertion(found: Spec, failing: Task) -> None:
     inserted = put_in.into(found.source)
     again = Spec.parse(inserted, found.path)
     quick = spliced(found, failing, put_in, inserted)
-    assert quick is None or quick.spec == again
+    assert quick is None or quick == again
     # Behind a code fence that is never closed no task can be put; whoever writes the file refuses
     # to.
     if len(again.tasks) > len(found.tasks):

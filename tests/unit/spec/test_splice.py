@@ -75,7 +75,7 @@ def both(source: str, at: int, block: str = FIX) -> tuple[Spec | None, Spec]:
     put_in = edit.insertion(spec, original, block.format(id=original.id))
     text = edit.set_total(put_in.into(source), len(spec.tasks) + 1)
     quick = spliced(spec, original, put_in, text)
-    return (quick.spec if quick else None), Spec.parse(text)
+    return quick, Spec.parse(text)
 
 
 @pytest.mark.parametrize("at", range(5))
