@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
@@ -21,7 +21,7 @@ from pytest_ralph.fixing.isolation.python_paths import worktree_variables
 from pytest_ralph.healing.executor_run import ObservedRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.agents.base import Executor, Job, Outcome, Trouble
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.isolation.worktree import Worktree
     from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.executor_run import VerifyIn
-    from pytest_ralph.healing.guard import Guard, GuardReport
+    from pytest_ralph.healing.guard import Guard
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
-    from pytest_ralph.running.checks import VerifyResult
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
 
@@ -44,31 +43,13 @@ CONFLICT_LIMIT = 6_000
 MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """One of the executor runs that try the same fix."""
 
     worktree: Worktree
     runner: Runner
     executor: Executor
-
-
-class _Tried(NamedTuple):
-    """How a candidate ended, before anything is merged."""
-
-    candidate: Candidate
-    outcome: Outcome
-    report: GuardReport
-    verified: VerifyResult | None
-
-    @property
-    def passed(self) -> bool:
-        return self.verified is not None and self.verified.passed
-
-    @property
-    def wins(self) -> bool:
-        """Whether no other candidate can be better: it passes without changing tests or checks."""
-        return self.passed and not self.report.protected
 
 
 class IsolatedRuns:
@@ -92,19 +73,19 @@ class IsolatedRuns:
         candidates = self._candidates(executor, task)
         kept = candidates[0].worktree
         try:
-            tried = self._try_all(candidates, task, job, on_output)
-            best = _best_of(tried, candidates)
-            kept = best.candidate.worktree
+            runs = self._run_all(candidates, task, job, on_output)
+            best = _best_of(candidates, runs)
+            kept = best.worktree
         finally:
             self._worktree = kept
             for candidate in candidates:
                 if candidate.worktree is not kept:
                     self._services.worktrees.remove(candidate.worktree)
-        observed = self._conclude(best, task, job)
-        if len(tried) == 1:
+        observed = self._conclude(runs[best], task)
+        if len(runs) == 1:
             return observed
-        outcome = _with_cost_of_all(best.outcome, tried)
-        return observed._replace(outcome=outcome, in_trouble=_in_trouble(tried, best))
+        outcome = _with_cost_of_all(observed.outcome, runs.values())
+        return observed._replace(outcome=outcome, in_trouble=_in_trouble(runs, best))
 
     def _candidates(self, executor: Executor, task: Task) -> list[Candidate]:
         """The runs that try the same fix. Each of them takes one run of the budget."""
@@ -133,37 +114,44 @@ class IsolatedRuns:
             self._services.worktrees.refresh(self._worktree)
         return self._worktree
 
-    def _try_all(
+    def _run_all(
         self, candidates: Sequence[Candidate], task: Task, job: Job, on_output: OnOutput
-    ) -> list[_Tried]:
-        """Run all candidates at once, and stop the others when one of them wins."""
+    ) -> dict[Candidate, ObservedRun]:
+        """Run all candidates at once, and stop the others when one of them wins.
+
+        The runs are in the order in which they ended.
+        """
         if len(candidates) == 1:
-            return [self._try(candidates[0], task, job, on_output)]
+            return {candidates[0]: self._run_one(candidates[0], task, job, on_output)}
 
         # Imported here: seldom used.
         from concurrent.futures import ThreadPoolExecutor, as_completed
 
-        tried: list[_Tried] = []
+        runs: dict[Candidate, ObservedRun] = {}
         with ThreadPoolExecutor(len(candidates), thread_name_prefix="ralph-candidate") as pool:
             # The session belongs to the first executor and its worktree.
             jobs = [job] + [replace(job, session_id="")] * (len(candidates) - 1)
-            futures = [
-                pool.submit(self._try, candidate, task, own_job, on_output)
+            futures = {
+                pool.submit(self._run_one, candidate, task, own_job, on_output): candidate
                 for candidate, own_job in zip(candidates, jobs, strict=True)
-            ]
+            }
             try:
                 for future in as_completed(futures):
-                    tried.append(future.result())
-                    if tried[-1].wins:
+                    run = future.result()
+                    runs[futures[future]] = run
+                    if _wins(run):
                         _stop(candidates)
             finally:
                 # Ctrl-C, or an error: the pool waits until all of them have ended.
                 _stop(candidates)
         if self._services.runner.stopped:
             raise KeyboardInterrupt
-        return tried
+        return runs
 
-    def _try(self, candidate: Candidate, task: Task, job: Job, on_output: OnOutput) -> _Tried:
+    def _run_one(
+        self, candidate: Candidate, task: Task, job: Job, on_output: OnOutput
+    ) -> ObservedRun:
+        """Have one candidate carry out the job, and verify what it did in its worktree."""
         worktree = candidate.worktree
         spec = self._spec_files.spec
         job = replace(job, spec_path=self._mapped(spec.directory, worktree))
@@ -174,23 +162,20 @@ class IsolatedRuns:
         outcome = run(candidate.executor, job, candidate.runner, on_output)
         changes = tuple(change for change in worktree.changes() if not self._is_spec_file(change))
         report = self._guard.inspect(changes, task, tasks_before, _read(tasks_file))
-        findings = []
-        if worktree.outside:
-            files = ", ".join(worktree.outside[:MOST_NAMED])
-            findings.append(f"changed files outside the project: not merged: {files}")
-        if worktree.too_large:
-            files = ", ".join(worktree.too_large[:MOST_NAMED])
-            findings.append(f"left files that are too large to be merged: {files}")
-        if worktree.nested:
-            directories = ", ".join(worktree.nested[:MOST_NAMED])
-            findings.append(f"created repositories that cannot be merged: {directories}")
-        lines = [f"{task.id} {finding}" for finding in findings]
-        report = replace(report, findings=(*report.findings, *lines))
-        verified = None
-        if not report.refusal and not outcome.interrupted and _is_worth_verifying(outcome, changes):
-            fault_point("before verifying in a worktree")
-            verified = self._verify_in(worktree.root, candidate.runner)
-        return _Tried(candidate, outcome, report, verified)
+        lines = [f"{task.id} {finding}" for finding in _not_mergeable(worktree)]
+        observed = ObservedRun(
+            outcome=outcome,
+            report=replace(report, findings=(*report.findings, *lines)),
+            diff=diff_of(changes, prompt=job.prompt),
+            executor=candidate.executor,
+            merged=False,
+            tree=_fingerprint(changes),
+        )
+        if outcome.interrupted or not observed.worth_verifying:
+            return observed
+        fault_point("before verifying in a worktree")
+        verified = self._verify_in(worktree.root, candidate.runner)
+        return observed._replace(verified=verified)
 
     def _mapped(self, path: Path, worktree: Worktree) -> Path:
         """The same path in the worktree; a path outside the project stays as it is."""
@@ -206,21 +191,12 @@ class IsolatedRuns:
 
     # Merging
 
-    def _conclude(self, tried: _Tried, task: Task, job: Job) -> ObservedRun:
+    def _conclude(self, observed: ObservedRun, task: Task) -> ObservedRun:
         """Merge what has passed. Whatever else happened, the worktree is kept or removed."""
-        observed = ObservedRun(
-            outcome=tried.outcome,
-            report=tried.report,
-            diff=diff_of(tried.report.changes, prompt=job.prompt),
-            executor=tried.candidate.executor,
-            verified=tried.verified,
-            merged=False,
-            tree=_fingerprint(tried.report.changes),
-        )
-        if tried.report.refusal:
+        if observed.report.refusal:
             self._remove_worktree()
             return observed
-        if not tried.passed:
+        if not observed.has_passed:
             return observed
         return self._merge(observed, task)
 
@@ -323,38 +299,45 @@ def _stop(candidates: Sequence[Candidate]) -> None:
         candidate.runner.stop()
 
 
-def _best_of(tried: Sequence[_Tried], candidates: Sequence[Candidate]) -> _Tried:
+def _wins(run: ObservedRun) -> bool:
+    """Whether no other candidate can be better: it passes without changing tests or checks."""
+    return run.has_passed and not run.report.protected
+
+
+def _best_of(candidates: Sequence[Candidate], runs: Mapping[Candidate, ObservedRun]) -> Candidate:
     """The first that wins, else the first that passed, else one that ended by itself.
 
     Of several that ended by themselves, it is that of the executor that was named first.
     """
-    for one in tried:
-        if one.wins:
-            return one
-    for one in tried:
-        if one.passed:
-            return one
-    in_order = sorted(tried, key=lambda one: candidates.index(one.candidate))
-    for one in in_order:
-        if one.outcome.trouble is None and not one.report.refusal:
-            return one
-    return in_order[0]
+    for candidate, run in runs.items():
+        if _wins(run):
+            return candidate
+    for candidate, run in runs.items():
+        if run.has_passed:
+            return candidate
+    for candidate in candidates:
+        run = runs[candidate]
+        if run.outcome.trouble is None and not run.report.refusal:
+            return candidate
+    return candidates[0]
 
 
-def _in_trouble(tried: Sequence[_Tried], best: _Tried) -> tuple[tuple[Executor, Trouble], ...]:
+def _in_trouble(
+    runs: Mapping[Candidate, ObservedRun], best: Candidate
+) -> tuple[tuple[Executor, Trouble], ...]:
     """The executors besides that of the best that could not work for any candidate, and why."""
-    working = {one.candidate.executor for one in tried if one.outcome.trouble is None}
-    working.add(best.candidate.executor)
-    troubles = {one.candidate.executor: one.outcome.trouble for one in tried}
-    return tuple(
-        (executor, trouble)
-        for executor, trouble in troubles.items()
-        if trouble is not None and executor not in working
-    )
+    working = {best.executor}
+    troubles = {}
+    for candidate, run in runs.items():
+        if run.outcome.trouble is None:
+            working.add(candidate.executor)
+        else:
+            troubles[candidate.executor] = run.outcome.trouble
+    return tuple(pair for pair in troubles.items() if pair[0] not in working)
 
 
-def _with_cost_of_all(outcome: Outcome, tried: Sequence[_Tried]) -> Outcome:
-    usages = [one.outcome.usage for one in tried]
+def _with_cost_of_all(outcome: Outcome, runs: Iterable[ObservedRun]) -> Outcome:
+    usages = [run.outcome.usage for run in runs]
     costs = [usage.cost for usage in usages if usage.cost is not None]
     total = Usage(
         sum(usage.input_tokens for usage in usages),
@@ -364,10 +347,16 @@ def _with_cost_of_all(outcome: Outcome, tried: Sequence[_Tried]) -> Outcome:
     return replace(outcome, usage=total)
 
 
-def _is_worth_verifying(outcome: Outcome, changes: Sequence[Change]) -> bool:
-    if changes or outcome.completed:
-        return True
-    return outcome.ended is not None and outcome.ended.exit_code == 0
+def _not_mergeable(worktree: Worktree) -> Iterator[str]:
+    """Yield one line for each sort of files that stay in the worktree."""
+    sorts = {
+        "changed files outside the project: not merged": worktree.outside,
+        "left files that are too large to be merged": worktree.too_large,
+        "created repositories that cannot be merged": worktree.nested,
+    }
+    for what, paths in sorts.items():
+        if paths:
+            yield f"{what}: {', '.join(paths[:MOST_NAMED])}"
 
 
 def _fingerprint(changes: Sequence[Change]) -> str:
