@@ -28,100 +28,42 @@ class ProgressLog:
         self._place = Path(os.path.realpath(path))
         self._text = ""
         self._seen: Seen = None
-        # Where the entries of a section end, as long as the text is the one we wrote.
-        self._ends: dict[str, int] = {}
-        self._learnings: list[str] | None = None
 
     def passed(self, tasks: Iterable[Task], fixed: Task, fix_ids: Sequence[str]) -> None:
         """Write the completed tasks, and which fixes one of them needed, all at once."""
 
         def change(text: str) -> str:
             for task in tasks:
-                text = self._with_completed(text, task)
-            return self._with_fixes(text, fixed, fix_ids, "PASS")
+                text = progress.completed(text, task.name, task.title)
+            return _with_fixes(text, fixed, fix_ids, "PASS")
 
         self._change(change)
 
     def committed(self, task: Task, commit: str) -> None:
         """Add the commit of a completed task to its entry."""
-        self._ends.clear()
         self._change(lambda text: progress.completed(text, task.name, task.title, commit))
 
     def reopened(self, task: Task) -> None:
         """Remove the entry of a completed task."""
-        self._ends.clear()
         self._change(lambda text: progress.reopened(text, task.name))
 
     def gave_up(self, task: Task, fix_ids: Sequence[str], final: str) -> None:
         """Write which fixes of a task did not help."""
-        self._change(lambda text: self._with_fixes(text, task, fix_ids, f"FAIL ({final})"))
+        self._change(lambda text: _with_fixes(text, task, fix_ids, f"FAIL ({final})"))
 
     def learnings(self) -> list[str]:
-        text = self._read()
-        if self._learnings is None:
-            self._learnings = progress.learnings(text)
-        return self._learnings
+        return progress.learnings(self._read())
 
     def put_back_if_gone(self) -> None:
         """Write the file as it was read last if somebody has removed it."""
         if self._seen and not os.path.lexists(self._place):
             self._seen = replace_if_unchanged(self._place, self._text, None, durable=False)
 
-    def _with_completed(self, text: str, task: Task) -> str:
-        entry = f"- [x] {task.name} {task.title}".rstrip()
-        quick = None
-        if task.title:
-            quick = self._appended(text, progress.COMPLETED, f"] {task.name} ", entry)
-        if quick is not None:
-            return quick
-        changed = progress.completed(text, task.name, task.title)
-        self._note_end(progress.COMPLETED, entry, text, changed)
-        return changed
-
-    def _with_fixes(self, text: str, task: Task, fix_ids: Sequence[str], final: str) -> str:
-        """Add how the fixes of a task ended; a task without fixes gets no entry."""
-        if not fix_ids:
-            return text
-        entry = progress.fix_history_entry(task.name, fix_ids, final)
-        quick = self._appended(text, progress.HISTORY, f" Task {task.name}:", entry)
-        if quick is not None:
-            return quick
-        changed = progress.fixes(text, task.name, fix_ids, final)
-        self._note_end(progress.HISTORY, entry, text, changed)
-        return changed
-
-    def _appended(self, text: str, heading: str, known: str, entry: str) -> str | None:
-        """Add an entry where those of its section end.
-
-        None if that place is not known, or if there may be an entry to replace.
-        """
-        end = self._ends.get(heading)
-        if end is None or known in text:
-            return None
-        changed = f"{text[:end]}{entry}\n{text[end:]}"
-        self._note_end(heading, entry, text, changed)
-        return changed
-
-    def _note_end(self, heading: str, entry: str, before: str, after: str) -> None:
-        """Note where the entries of each section end after one was added to a section."""
-        added = len(after) - len(before)
-        for other, end in self._ends.items():
-            if not after.startswith(before[:end]):
-                self._ends[other] = end + added
-        self._ends.pop(heading, None)
-        at = after.rfind(f"{entry}\n")
-        end = at + len(entry) + 1
-        is_last = not after.startswith(("-", "*", "+"), end)
-        if at >= 0 and is_last:
-            self._ends[heading] = end
-
     def _read(self) -> str:
         seen = file_signature(self.path)
         if seen is None or seen != self._seen:
             self._text = read_progress(self.path)
             self._seen = seen
-            self._ends.clear()
-            self._learnings = None
         return self._text
 
     def _change(self, change: Callable[[str], str]) -> None:
@@ -139,3 +81,8 @@ class ProgressLog:
                 self._text = text
                 self._seen = seen
                 return
+
+
+def _with_fixes(text: str, task: Task, fix_ids: Sequence[str], final: str) -> str:
+    """Add how the fixes of a task ended; a task without fixes gets no entry."""
+    return progress.fixes(text, task.name, fix_ids, final) if fix_ids else text

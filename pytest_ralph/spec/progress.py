@@ -25,6 +25,11 @@ SECTIONS = (COMPLETED, HISTORY, LEARNINGS)
 _FENCE = regex(r" {0,3}(`{3,}|~{3,})")
 _HEADING = regex(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _COMPLETED_ENTRY = regex(r"[-*+] \[[xX]\] (\S+)")
+# What the entries of a section look like, with the id of the task as a group.
+_ENTRIES = {
+    COMPLETED: regex(r"[-*+] \[.\] (\S+)"),
+    HISTORY: regex(r"[-*+] Task (\S+?):"),
+}
 _BULLET = regex(r"[-*+][ \t]+(?:\[.\][ \t]+)?(.*)")
 
 
@@ -33,8 +38,7 @@ def completed(text: str, task_id: str, title: str, commit: str | None = None) ->
     entry = f"- [x] {task_id} {title}".rstrip()
     if commit:
         entry += f" - {commit}"
-    known = re.compile(rf"[-*+] \[.\] {re.escape(task_id)}(?=\s|$)")
-    return _with_entry(text, COMPLETED, known, entry, replace=bool(commit))
+    return _with_entry(text, COMPLETED, task_id, entry, replace=bool(commit))
 
 
 def reopened(text: str, task_id: str) -> str:
@@ -61,9 +65,8 @@ def completed_tasks(text: str) -> set[str]:
 
 def fixes(text: str, task_id: str, fix_ids: Sequence[str], final: str) -> str:
     """Add how the fixes of a task ended, or replace what is there about them."""
-    known = re.compile(rf"[-*+] Task {re.escape(task_id)}:")
     entry = fix_history_entry(task_id, fix_ids, final)
-    return _with_entry(text, HISTORY, known, entry, replace=True)
+    return _with_entry(text, HISTORY, task_id, entry, replace=True)
 
 
 def fix_history_entry(task_id: str, fix_ids: Sequence[str], final: str) -> str:
@@ -99,10 +102,8 @@ def learnings(text: str) -> list[str]:
     return list(filter(None, shown))
 
 
-def _with_entry(
-    text: str, heading: str, known: re.Pattern[str], entry: str, *, replace: bool
-) -> str:
-    """Return the text with the entry in its section, in place of a known one if `replace`."""
+def _with_entry(text: str, heading: str, task_id: str, entry: str, *, replace: bool) -> str:
+    """Return the text with the entry of a task; an older one stays unless it is to `replace` it."""
     progress = _ProgressLines(text)
     if not progress.lines:
         progress.lines.append(f"{TITLE}\n")
@@ -113,7 +114,8 @@ def _with_entry(
 
     for number in section:
         line = progress.lines[number]
-        if known.match(line):
+        known = _ENTRIES[heading].match(line) if task_id in line else None
+        if known is not None and known[1] == task_id:
             if replace:
                 line_end = line[len(line.rstrip("\r\n")) :]
                 progress.lines[number] = entry + line_end
