@@ -26,7 +26,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.position import movements
 from pytest_ralph.fixing.snapshot import Change, put_back
 from pytest_ralph.healing.plan_guard import PlanGuard, content_of
-from pytest_ralph.healing.regressions import is_affected, is_named
+from pytest_ralph.healing.regressions import is_named
 from pytest_ralph.history.directory import remove_links
 from pytest_ralph.text.listing import listed
 
@@ -272,7 +272,7 @@ class Guard:
             return False
         # A task may name `./check.sh`.
         files = [os.path.normpath(name) for name in self.task.files]
-        return not files or not is_affected(files, [change.path])
+        return not is_named(files, change.path)
 
     @cached_property
     def _checks_run(self) -> frozenset[str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_ralph.healing.spec_run import SpecRun
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.task import Task
 
     # The path of a spec and the name of a task: an item may run several times.
-    Key = tuple[Path, str]
+    Key = tuple[str, str]
 
 MOST_NAMED = 3
 # Seconds by which the time of a file may be behind the clock.
@@ -30,54 +31,88 @@ CLOCK_TICK = 0.02
 
 
 class Work(NamedTuple):
-    """What executors and repairs changed for a task."""
+    """What executors and repairs changed for the task with a `result`, the last at `ended`."""
 
-    spec_run: SpecRun
-    task: Task
+    result: TaskResult
     changed: tuple[str, ...]
     diff: str
+    ended: float
 
-    @property
-    def key(self) -> Key:
-        return _key(self.spec_run, self.task)
+    @classmethod
+    def of(cls, result: TaskResult) -> Work | None:
+        """Return the work on a task; None if nothing was changed for it."""
+        attempts = [attempt for attempt in result.attempts if attempt.changed]
+        if not attempts:
+            return None
+        diff = "".join(attempt.diff for attempt in attempts)
+        ended = max(attempt.started + attempt.duration for attempt in attempts)
+        return cls(result, result.changed, diff, ended)
 
 
-class PassedTask(NamedTuple):
-    """A task that passed earlier in the run.
+@dataclass
+class PassedTask:
+    """A task that passed earlier in the run, and when its last Verify began and ended.
 
-    files: The files that matter to it; none if they are not known.
-    verified_at: When its last Verify began, in seconds since the epoch.
+    find_spec_run: Returns the work on its spec, which begins with the first call.
     """
 
-    spec_run: SpecRun
+    result: TaskResult
     task: Task
-    files: tuple[str, ...]
-    verified_at: float
+    find_spec_run: Callable[[], SpecRun]
+    verified_from: float = 0.0
+    verified_until: float = 0.0
 
-    def may_be_broken_by(self, work: Work) -> bool:
+    def __post_init__(self) -> None:
+        for attempt in self.result.verifications[-1:]:
+            self.verified_from = attempt.started
+            self.verified_until = attempt.started + attempt.duration
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that matter to the task; none if they are not known."""
+        return (*self.task.files, *self.result.changed)
+
+    def may_be_broken_by(self, work: Work, root: Path) -> bool:
         """Whether work on another task changed files of this one since it was verified.
 
         What executors change at the same time counts as changed by each of them.
         """
-        if not self.files or not is_affected(self.files, work.changed):
+        if work.ended <= self.verified_from or key_of(work.result) == key_of(self.result):
             return False
-        own = [path for path in work.changed if is_affected(self.files, (path,))]
-        return any(self._is_changed_since(path) for path in own)
+        if not self.files:
+            return True
+        own = [path for path in work.changed if is_named(self.files, path)]
+        return any(self._is_changed_since(root / path) for path in own)
 
-    def _is_changed_since(self, path: str) -> bool:
+    def _is_changed_since(self, path: Path) -> bool:
         try:
-            status = os.lstat(self.spec_run.services.root / path)
+            status = os.lstat(path)
         except OSError:
             # It was removed.
             return True
-        return status.st_ctime > self.verified_at - CLOCK_TICK
+        return status.st_ctime > self.verified_from - CLOCK_TICK
+
+    def verify_again(self, reason: str, diff: str, *, recover: bool) -> TaskResult | None:
+        """Verify the task, and recover it if it fails; None if it still passes.
+
+        Without `recover` it only fails, for this reason.
+        """
+        spec_run = self.find_spec_run()
+        self.verified_from = time.time()
+        if recover:
+            result = spec_run.heal(self.task, reason, diff)
+        else:
+            result = spec_run.fail_if_broken(self.task, reason)
+        self.verified_until = time.time()
+        return result
 
 
 class Regressions:
     """What has passed in this process, over all specs, and the work done on tasks."""
 
-    def __init__(self) -> None:
-        self._passed: dict[Key, PassedTask] = {}
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.passed: dict[Key, PassedTask] = {}
         # The tasks that ever passed, by each file and directory, or pattern, that matters to them.
         self._by_place: dict[str, list[Key]] = {}
         self._by_pattern: dict[str, list[Key]] = {}
@@ -90,18 +125,16 @@ class Regressions:
 
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult) -> None:
         """Have a task verified again after later work on its files."""
-        files = tuple(dict.fromkeys((*task.files, *result.changed)))
-        verified_at = max((attempt.started for attempt in result.verifications), default=0.0)
-        key = _key(spec_run, task)
-        self._passed[key] = PassedTask(spec_run, task, files, verified_at)
-        for name in files:
+        key = key_of(result)
+        self.passed[key] = PassedTask(result, task, lambda: spec_run)
+        for name in dict.fromkeys(self.passed[key].files):
             self._by_place.setdefault(name.rstrip("/"), []).append(key)
             if has_wildcard(name):
                 self._by_pattern.setdefault(name, []).append(key)
 
-    def forget(self, spec_run: SpecRun, task: Task) -> None:
+    def forget(self, spec_path: str, task: Task) -> None:
         """No longer count a task as passed."""
-        self._passed.pop(_key(spec_run, task), None)
+        self.passed.pop((spec_path, task.name), None)
 
     def heal_after(
         self, spec_run: SpecRun, task: Task, result: TaskResult, begun: int
@@ -112,31 +145,36 @@ class Regressions:
         since then may have broken the task itself. The result has the tasks that were broken:
         their reports have to be corrected.
         """
-        own_key = _key(spec_run, task)
+        own_key = key_of(result)
+        reader = result.spec_path
         to_check: list[tuple[Key, Work]] = []
         if result.passed:
             self.add_pass(spec_run, task, result)
-            to_check += [(own_key, work) for work in self._work[begun:] if work.key != own_key]
-        to_check += self._add_work(spec_run, task, result)
+            to_check += [(own_key, work) for work in self._work[begun:]]
+        to_check += self._add_work(result)
 
-        worked_on: set[Key] = set()
+        recovered: set[Key] = set()
         still_pass: list[str] = []
         while to_check:
             key, work = to_check.pop(0)
-            passed = self._passed.get(key)
-            if passed is None or not passed.may_be_broken_by(work):
+            passed = self.passed.get(key)
+            if passed is None or not self._may_be_broken(passed, work):
                 continue
-            line = _culprit_line(passed, work, spec_run)
-            self._passed[key] = passed._replace(verified_at=time.time())
-            healed = _verify_again(passed, work, line, is_repeated=key in worked_on)
+            line = _culprit_line(passed.result, work, reader)
+            reason = line
+            if key in recovered:
+                # Broken again by what followed from its recovery.
+                culprit = name_of(work.result, passed.result.spec_path)
+                reason = f"{passed.task.id} and {culprit} do not pass together: {line}"
+            healed = passed.verify_again(reason, work.diff, recover=key not in recovered)
             if healed is None:
                 if key != own_key:
-                    still_pass.append(_name(passed.spec_run, passed.task, spec_run))
+                    still_pass.append(name_of(passed.result, reader))
                 continue
-            worked_on.add(key)
+            recovered.add(key)
             if healed.bad:
-                self._passed.pop(key, None)
-            to_check += self._add_work(passed.spec_run, passed.task, healed)
+                self.passed.pop(key, None)
+            to_check += self._add_work(healed)
             if key == own_key:
                 result = result.followed_by(healed)
             elif healed.outcome == "recovered":
@@ -145,24 +183,25 @@ class Regressions:
                 result = result.with_regression(healed)
         return _with_note(result, still_pass)
 
-    def _add_work(
-        self, spec_run: SpecRun, task: Task, result: TaskResult
-    ) -> list[tuple[Key, Work]]:
+    def _add_work(self, result: TaskResult) -> list[tuple[Key, Work]]:
         """Add the work on a task; return which tasks are to be verified again because of it."""
-        if not result.changed:
+        work = Work.of(result)
+        if work is None:
             return []
-        diff = "".join(attempt.diff for attempt in result.attempts)
-        work = Work(spec_run, task, result.changed, diff)
         self._work.append(work)
-        affected = self._affected_by(work.changed) - {work.key}
+        affected = self._affected_by(work.changed)
         if not affected:
             return []
         to_check = []
         # In the order in which they passed.
-        for key, passed in list(self._passed.items()):
-            if key in affected and passed.may_be_broken_by(work):
+        for key, passed in list(self.passed.items()):
+            if key in affected and self._may_be_broken(passed, work):
                 to_check.append((key, work))
         return to_check
+
+    def _may_be_broken(self, passed: PassedTask, work: Work) -> bool:
+        """Whether a task is to be verified again now, and not only at the end of the run."""
+        return bool(passed.files) and passed.may_be_broken_by(work, self._root)
 
     def _affected_by(self, changed: tuple[str, ...]) -> set[Key]:
         """Return the tasks, some of them forgotten, to which one of the changed files matters."""
@@ -176,29 +215,8 @@ class Regressions:
         return affected
 
 
-def _verify_again(
-    passed: PassedTask, work: Work, line: str, *, is_repeated: bool
-) -> TaskResult | None:
-    """Verify a task again, and recover it if it fails; None if it still passes.
-
-    One that was recovered, and that is broken again by what followed from that, fails.
-    """
-    if not is_repeated:
-        return passed.spec_run.heal(passed.task, line, work.diff)
-    culprit = _name(work.spec_run, work.task, passed.spec_run)
-    reason = f"{passed.task.id} and {culprit} do not pass together: {line}"
-    return passed.spec_run.fail_if_broken(passed.task, reason)
-
-
-def _culprit_line(passed: PassedTask, work: Work, reader: SpecRun) -> str:
-    """One line that names the work which may have broken a task.
-
-    Ids alone would be ambiguous in a line about several specs.
-    """
-    named_for = reader if work.spec_run is passed.spec_run else None
-    name = _name(passed.spec_run, passed.task, named_for)
-    culprit = _name(work.spec_run, work.task, named_for)
-    return f"{name} no longer passes since {culprit} changed {listed_files(work.changed)}"
+def key_of(result: TaskResult) -> Key:
+    return result.spec_path, result.name
 
 
 def listed_files(paths: Sequence[str]) -> str:
@@ -206,20 +224,8 @@ def listed_files(paths: Sequence[str]) -> str:
     return ", ".join(paths[:MOST_NAMED])
 
 
-def _key(spec_run: SpecRun, task: Task) -> Key:
-    return spec_run.spec_files.spec.path, task.name
-
-
-def is_affected(files: Sequence[str], changed: Sequence[str]) -> bool:
-    """Whether changed files may matter to a task: its own, or any if its files are not known.
-
-    A task may name directories and patterns, too.
-    """
-    return not files or any(is_named(files, path) for path in changed)
-
-
 def is_named(files: Sequence[str], path: str) -> bool:
-    """Whether `path` is one of `files`, is below one, or matches one as a pattern."""
+    """Whether `path` is one of the files that a task names, is below one, or matches a pattern."""
     places = _with_directories((path,))
     for name in files:
         if name.rstrip("/") in places or (has_wildcard(name) and fnmatchcase(path, name)):
@@ -243,11 +249,21 @@ def has_wildcard(name: str) -> bool:
     return "*" in name or "?" in name or "[" in name
 
 
-def _name(spec_run: SpecRun, task: Task, reader: SpecRun | None) -> str:
-    """The id of a task, with the name of its spec if that is not the reader's."""
-    if spec_run is reader:
-        return task.id
-    return f"{spec_run.spec_files.spec.name} {task.id}"
+def _culprit_line(passed: TaskResult, work: Work, reader: str) -> str:
+    """One line that names the work which may have broken a task, for the report of a spec.
+
+    Ids alone would be ambiguous in a line about several specs.
+    """
+    if work.result.spec_path != passed.spec_path:
+        reader = ""
+    name = name_of(passed, reader)
+    culprit = name_of(work.result, reader)
+    return f"{name} no longer passes since {culprit} changed {listed_files(work.changed)}"
+
+
+def name_of(result: TaskResult, reader: str = "") -> str:
+    """The id of a task, with the name of its spec unless `reader` is the path of that spec."""
+    return result.id if result.spec_path == reader else f"{result.spec} {result.id}"
 
 
 def _with_note(result: TaskResult, still_pass: Sequence[str]) -> TaskResult:

@@ -61,7 +61,7 @@ class SpecRun:
         self.recovery = recovery
         self.takeover_log = takeover_log
         self.checkpoints = Checkpoints(services, spec_files)
-        self._spec_path = spec_path
+        self.spec_path = spec_path
         self._start_error: RecoveryError | None = None
         # By the names of the tasks.
         self.begun: dict[str, BegunTask] = {}
@@ -106,7 +106,7 @@ class SpecRun:
     def take_back(self, task: Task, reason: str) -> None:
         """Let a task that passed count as failed: another plugin made its report fail."""
         self.spec_files.failed[task.name] = reason
-        self.services.regressions.forget(self, task)
+        self.services.regressions.forget(self.spec_path, task)
         if self._may_break_others:
             self._take_back(task)
 
@@ -142,7 +142,7 @@ class SpecRun:
             self.spec_files,
             self.checkpoints,
             task,
-            spec_path=self._spec_path,
+            spec_path=self.spec_path,
             recovery=self.recovery if recovery is None else recovery,
             perform_added=None if added else self._perform_added,
         )

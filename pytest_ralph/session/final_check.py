@@ -10,16 +10,21 @@ file and `--lf` count the tasks as passed. None of the files has been written ye
 
 from __future__ import annotations
 
-import time
 from copy import copy
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from stat import S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.healing.regressions import is_affected, listed_files
+from pytest_ralph.healing.regressions import (
+    PassedTask,
+    Work,
+    key_of,
+    listed_files,
+    name_of,
+)
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_ralph.healing.regressions import Key
     from pytest_ralph.results import TaskReport, TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
@@ -41,39 +47,6 @@ if TYPE_CHECKING:
 CLOCK_TICK = 0.02
 # How many of the tasks that may have broken another are named.
 MOST_CULPRITS = 3
-
-
-class ReportedWork(NamedTuple):
-    """An executor run or repair for a task, which ended at `ended` and changed files.
-
-    is_late: Whether it was part of this check, so that nothing has been verified again after it.
-    """
-
-    result: TaskResult
-    ended: float
-    changed: tuple[str, ...]
-    diff: str
-    is_late: bool = False
-
-
-@dataclass
-class WatchedTask:
-    """A task that passed, and when its last Verify began and ended.
-
-    is_recovered: Whether it was broken before, and recovered by this check.
-    """
-
-    result: TaskResult
-    task: Task
-    spec: Spec
-    verified_from: float
-    verified_until: float
-    is_recovered: bool = False
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files that matter to the task; none if they are not known."""
-        return (*self.task.files, *self.result.changed)
 
 
 class FinalCheck:
@@ -86,38 +59,52 @@ class FinalCheck:
         self._run = run
         self._results = results
         self._recover = recover
-        self._work: list[ReportedWork] = []
-        self._late_work: list[ReportedWork] = []
+        self._specs: dict[str, Spec | None] = {}
+        self._work: list[Work] = []
         # When the last work on each file ended.
         self._worked_until: dict[str, float] = {}
-        self._add_work(_work(results))
-        self._specs: dict[str, Spec | None] = {}
+        for result in results:
+            self._add_work(result)
+
+    def _add_work(self, result: TaskResult) -> None:
+        work = Work.of(result)
+        if work is None:
+            return
+        self._work.append(work)
+        for path in work.changed:
+            ended = self._worked_until.get(path, 0.0)
+            self._worked_until[path] = max(ended, work.ended)
 
     def broken(self) -> Iterator[tuple[str, TaskResult]]:
         """Yield, for each task that was broken, what broke it and its result after that."""
         watched = [task for task in map(self._watch, self._results) if task is not None]
+        recovered: set[Key] = set()
         work_before = -1
         # Recovering one task may break another. Each is recovered once at most.
         while len(self._work) > work_before:
             work_before = len(self._work)
             for task in list(watched):
-                broken = self._verify_again(task)
-                if broken is None:
+                culprits = self._culprits(task)
+                change = _named_work(culprits) or self._rewritten_file(task)
+                if not change:
                     continue
-                yield broken
-                if broken[1].bad:
+                was_recovered = key_of(task.result) in recovered
+                before = "was recovered, and " if was_recovered else ""
+                line = f"{name_of(task.result)} {before}no longer passes since {change}"
+                diff = "".join(work.diff for work in culprits)
+                recover = self._recover and not was_recovered
+                result = task.verify_again(line, diff, recover=recover)
+                if result is None:
+                    continue
+                yield line, result
+                if result.bad:
                     watched.remove(task)
+                elif result.outcome == "recovered":
+                    recovered.add(key_of(task.result))
+                task.verified_from = task.verified_until
+                self._add_work(result)
 
-    def _add_work(self, added: Iterable[ReportedWork]) -> None:
-        for work in added:
-            self._work.append(work)
-            if work.is_late:
-                self._late_work.append(work)
-            for path in work.changed:
-                ended = self._worked_until.get(path, 0.0)
-                self._worked_until[path] = max(ended, work.ended)
-
-    def _watch(self, result: TaskResult) -> WatchedTask | None:
+    def _watch(self, result: TaskResult) -> PassedTask | None:
         """Return what to know about a task; None if it has not passed or is gone."""
         if not result.passed or not result.verifications:
             return None
@@ -125,8 +112,13 @@ class FinalCheck:
         task = self._task(spec, result) if spec else None
         if spec is None or task is None:
             return None
-        last = result.verifications[-1]
-        return WatchedTask(result, task, spec, last.started, last.started + last.duration)
+        passed = PassedTask(result, task, partial(self._run.spec_run, spec))
+        known = self._run.resources.regressions.passed.get(key_of(result))
+        if known is not None:
+            # It was verified again since.
+            passed.verified_from = max(passed.verified_from, known.verified_from)
+            passed.verified_until = max(passed.verified_until, known.verified_until)
+        return passed
 
     def _task(self, spec: Spec, result: TaskResult) -> Task | None:
         """Return a task, checked off only if it was that before the run."""
@@ -151,41 +143,12 @@ class FinalCheck:
             self._specs[relative] = self._run.specs.reread(relative)
         return self._specs[relative]
 
-    def _verify_again(self, watched: WatchedTask) -> tuple[str, TaskResult] | None:
-        """Verify a task again if it may be broken, and recover it; None if it passes."""
-        culprits = self._culprits(watched)
-        change = _named_work(culprits) or self._rewritten_file(watched)
-        if not change:
-            return None
-
-        before = "was recovered, and " if watched.is_recovered else ""
-        name = f"{watched.result.spec} {watched.result.id}"
-        line = f"{name} {before}no longer passes since {change}"
-        watched.verified_from = time.time()
-        spec_run = self._run.spec_run(watched.spec)
-        if self._recover and not watched.is_recovered:
-            diff = "".join(work.diff for work in culprits)
-            result = spec_run.heal(watched.task, line, diff)
-        else:
-            result = spec_run.fail_if_broken(watched.task, line)
-        watched.verified_until = time.time()
-        if result is None:
-            return None
-        self._add_work(_work([result], is_late=True))
-        watched.verified_from = watched.verified_until
-        watched.is_recovered = result.outcome == "recovered"
-        return line, result
-
-    def _culprits(self, watched: WatchedTask) -> list[ReportedWork]:
+    def _culprits(self, watched: PassedTask) -> list[Work]:
         """Return the work on other tasks, later than the last Verify, that may have broken it.
 
         Work on files that the commands name is more likely to have done so than other work.
         """
-        all_work = self._work
-        if watched.files and not self._run.has_workers:
-            # The task was verified again at once after all other work.
-            all_work = self._late_work
-        found = [work for work in all_work if _may_have_broken(work, watched)]
+        found = [work for work in self._work if watched.may_be_broken_by(work, self._run.root)]
         commands = " ".join(check.command for check in watched.task.verify.checks)
         likely = [work for work in found if any(path in commands for path in work.changed)]
         culprits = likely or found
@@ -193,7 +156,7 @@ class FinalCheck:
 
     # Files that something other than an executor changed
 
-    def _rewritten_file(self, watched: WatchedTask) -> str:
+    def _rewritten_file(self, watched: PassedTask) -> str:
         """Say which file of a task was changed or removed after its last Verify; "" if none.
 
         A task whose files are not known may be broken by every file that git tracks. What was
@@ -213,7 +176,7 @@ class FinalCheck:
             modified = _modified(self._run.root / path, was_there=path not in result.absent)
             if modified > max(watched.verified_until, self._worked_until.get(path, 0.0)):
                 by = self._verified_at(modified)
-                return f"{by.spec} {by.id} changed {path}" if by else f"{path} changed"
+                return f"{name_of(by)} changed {path}" if by else f"{path} changed"
         return ""
 
     @cached_property
@@ -256,37 +219,13 @@ def _modified(path: Path, *, was_there: bool) -> float:
     return status.st_mtime if S_ISREG(status.st_mode) else 0.0
 
 
-def _named_work(culprits: Iterable[ReportedWork]) -> str:
+def _named_work(culprits: Iterable[Work]) -> str:
     """Return `demo 1.2 changed a.py or demo 1.3 changed b.py`, each task once."""
-    paths: dict[str, dict[str, None]] = {}
+    changes = {}
     for work in culprits:
-        name = f"{work.result.spec} {work.result.id}"
-        paths.setdefault(name, {}).update(dict.fromkeys(work.changed))
-    changes = [f"{name} changed {listed_files([*paths[name]])}" for name in paths]
-    return " or ".join(changes)
-
-
-def _work(results: Iterable[TaskResult], *, is_late: bool = False) -> Iterator[ReportedWork]:
-    """Yield every executor run and repair that changed files."""
-    for result in results:
-        for attempt in result.attempts:
-            if attempt.changed:
-                ended = attempt.started + attempt.duration
-                yield ReportedWork(result, ended, attempt.changed, attempt.diff, is_late)
-
-
-def _may_have_broken(work: ReportedWork, watched: WatchedTask) -> bool:
-    """Whether work on another task ended after the last Verify of a task and touched its files."""
-    if work.ended <= watched.verified_from or _is_same_task(work.result, watched.result):
-        return False
-    is_same_process = work.result.spec_path == watched.result.spec_path
-    if watched.files and not work.is_late and is_same_process:
-        return False
-    return is_affected(watched.files, work.changed)
-
-
-def _is_same_task(one: TaskResult, other: TaskResult) -> bool:
-    return one.spec_path == other.spec_path and one.name == other.name
+        changed = listed_files(work.changed)
+        changes[key_of(work.result)] = f"{name_of(work.result)} changed {changed}"
+    return " or ".join(changes.values())
 
 
 def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> pytest.TestReport:

@@ -46,7 +46,7 @@ class Resources:
         self.run = run
         self.settings = run.settings
         self.records: list[Record] = []
-        self.regressions = Regressions()
+        self.regressions = Regressions(run.root)
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         self._mark_files: list[Path] = []

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.healing.regressions import Regressions, is_affected
+from pytest_ralph.healing.regressions import Regressions, is_named
 from pytest_ralph.results import Attempt, TaskResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
     ("files", "changed", "affected"),
     [
-        ((), ("a.py",), True),
+        ((), ("a.py",), False),
         (("a.py",), ("a.py",), True),
         (("a.py",), ("b.py", "src/a.py"), False),
         (("src/",), ("src/a.py",), True),
@@ -29,15 +31,13 @@ from pytest_ralph.results import Attempt, TaskResult
     ],
 )
 def test_files_of_a_task(files: tuple[str, ...], changed: tuple[str, ...], affected: bool) -> None:
-    assert is_affected(files, changed) is affected
+    assert any(is_named(files, path) for path in changed) is affected
 
 
 class FakeSpecRun:
     """Stands for a spec without files, whose tasks all still pass."""
 
-    def __init__(self, root: Path) -> None:
-        self.spec_files = SimpleNamespace(spec=SimpleNamespace(path=Path("tasks.md"), name="s"))
-        self.services = SimpleNamespace(root=root)
+    def __init__(self) -> None:
         self.verified: list[str] = []
 
     def heal(self, task: Any, *_: str) -> None:
@@ -49,15 +49,15 @@ def test_only_files_changed_since_verify_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verified: float, again: list[str]
 ) -> None:
     monkeypatch.setattr("pytest_ralph.healing.regressions.CLOCK_TICK", 0)
-    spec_run: Any = FakeSpecRun(tmp_path)
-    regressions = Regressions()
+    spec_run: Any = FakeSpecRun()
+    regressions = Regressions(tmp_path)
     (tmp_path / "1.txt").touch()
     for name in "123":
         task: Any = SimpleNamespace(name=name, id=name, files=(f"{name}.txt",))
         # The executors worked at the same time, so each saw the changes of the first.
-        fix = Attempt(what="fix", changed=("1.txt", f"{name}.txt"))
+        fix = Attempt(what="fix", started=time.time(), changed=("1.txt", f"{name}.txt"))
         check = Attempt(what="verify", started=time.time() + verified)
-        result = TaskResult(name, outcome="recovered", attempts=(fix, check))
+        result = TaskResult(name, name=name, outcome="recovered", attempts=(fix, check))
         regressions.heal_after(spec_run, task, result, 0)
 
     # Verified again after the second task, and not once more after the third.
