@@ -222,7 +222,7 @@ class Checkpoints:
                 return f"no rollback: {error}"
             changes = tree.changes_since(before)
 
-        broken = [name for name, still_passes in tree.passed.items() if not still_passes()]
+        broken = self._services.regressions.failing_now()
         if broken:
             left = git.undo_rollback(changes, index)
             note = f"no rollback: {', '.join(broken)} would no longer pass; it was undone"

@@ -14,7 +14,7 @@ from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.project_files import files_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pytest_ralph.fixing.git.checkpoint import Git
@@ -33,7 +33,7 @@ class ProjectTree:
     runs: How many have begun. If it grows during a run, another one was at work at the same time,
         and what changed may be the work of either.
     plans: The plan of each spec before the first of the runs that are at work.
-    good_index, passed: The index when a task passed last, and how to verify again what has passed.
+    good_index: The index when a task passed last.
     protected: The tests and the configuration of checks that were changed for each task.
     movements: What runs at the same time have reported about branches, commits and the stash.
     checks_run: The checks that the tasks of each spec are verified with.
@@ -50,7 +50,6 @@ class ProjectTree:
         self.runs = 0
         self.plans: dict[Path, PlanBefore] = {}
         self.good_index: Index | None = None
-        self.passed: dict[str, Callable[[], bool]] = {}
         self.protected: dict[str, set[str]] = {}
         self.movements: set[str] = set()
         self.checks_run: dict[Path, frozenset[str]] = {}

@@ -136,6 +136,14 @@ class Regressions:
         """No longer count a task as passed."""
         self.passed.pop((spec_path, task.name), None)
 
+    def failing_now(self) -> list[str]:
+        """Verify all that has passed; return the names of the tasks that no longer do."""
+        return [
+            f"{passed.result.spec}::{passed.task.name}"
+            for passed in list(self.passed.values())
+            if not passed.find_spec_run().holds(passed.task)
+        ]
+
     def heal_after(
         self, spec_run: SpecRun, task: Task, result: TaskResult, begun: int
     ) -> TaskResult:

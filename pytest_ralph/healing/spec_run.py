@@ -194,7 +194,6 @@ class SpecRun:
             # Also after an interrupt: what an executor has done so far is kept.
             run.close()
         if result.passed:
-            self._remember_for_rollback(run.task)
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
         if is_e2e_cleanup(run.task):
@@ -216,12 +215,6 @@ class SpecRun:
             return self._heal_regressions(run, result)
         except RecoveryError as error:
             return run.stopped(error)
-
-    def _remember_for_rollback(self, task: Task) -> None:
-        """Have a task that passed verified again after a rollback."""
-        if self.services.settings.rollback:
-            owner = self.spec_files.record_name(task)
-            self.services.tree.passed[owner] = self._task_run(task).passes
 
     # Regressions
 

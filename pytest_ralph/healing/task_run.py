@@ -305,13 +305,6 @@ class TaskRun:
         fault_point("after an attempt")
         return self._last_verified
 
-    def passes(self) -> bool:
-        """Run Verify, and record only a pass: a failure is no further attempt."""
-        verified, _ = self._run_verify("")
-        if verified.passed:
-            self.log.verified(verified, None, timeout=self.timeout)
-        return verified.passed
-
     def _run_verify(self, why: str) -> tuple[VerifyResult, str]:
         """Run Verify in the project, unless the executor run before has ended with that.
 
