@@ -37,6 +37,9 @@ RUNS_NAME = "runs"
 WORKTREES_NAME = "worktrees"
 GITIGNORE_NAME = ".gitignore"
 
+# In the git directory: what must outlive the removal of everything that git ignores.
+OUR_GIT_DIRECTORY = "ralph"
+
 # Identifies one version of a file; None if there is no file.
 Seen = tuple[int, ...] | None
 
@@ -74,6 +77,35 @@ def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
         number += 1
         path = directory / f"{name}-{number}{suffix}"
     return path
+
+
+def backups_directory(root: Path) -> Path:
+    """Return the directory for copies of changed files, with one directory per run.
+
+    In a repository it is in the git directory: an executor that runs `git clean -fdx` removes
+    `.ralph`, and would remove the copies together with the files of which they are the copies.
+    """
+    root = root.resolve()
+    for directory in (root, *root.parents):
+        git_dir = git_directory_of(directory)
+        if git_dir is None:
+            continue
+        if not os.access(git_dir, os.W_OK):
+            break
+        # Several projects may share a repository.
+        below = str(root.relative_to(directory)).replace("%", "%25").replace("/", "%2F")
+        name = BACKUPS_NAME if root == directory else f"{BACKUPS_NAME}-{below}"
+        return git_dir / OUR_GIT_DIRECTORY / name
+    return root / RALPH_DIRECTORY / BACKUPS_NAME
+
+
+def git_directory_of(worktree: Path) -> Path | None:
+    """Return the git directory of the worktree whose top is `worktree`; None if it is no such."""
+    place = worktree / ".git"
+    if place.is_file():
+        # The worktree of a submodule, or one that `git worktree` made.
+        place = worktree / read_or_empty(place).removeprefix("gitdir:").strip()
+    return place if (place / "HEAD").is_file() else None
 
 
 def fault_point(name: str) -> None:

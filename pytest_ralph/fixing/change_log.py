@@ -1,7 +1,7 @@
 """The changes that repairs and executors made in one run, kept so that they can be undone.
 
-A run has a directory below `.ralph/backups` with a list of changes, one JSON object per line, and
-copies of the files as they were.
+A run has a directory (see `backups_directory`) with a list of changes, one JSON object per line,
+and copies of the files as they were.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIST_NAME = "changes"
+# The owner of changes of files that git ignores. They belong to no task and are never committed.
+IGNORED_FILES = "ignored files"
 
 
 class UndoResult(NamedTuple):
@@ -88,12 +90,15 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
     """
     to_undo = []
     problems = []
+    ignored = {change.path for change in read_changes(directory, IGNORED_FILES)}
     for change in _net_changes(directory):
         path = change.path
         if is_same_now(root, path, change.before):
             continue
         if not is_same_now(root, path, change.after):
-            problems.append(f"{path}: changed since then, left as it is")
+            # Most ignored files are written again by the next command, such as caches.
+            if path not in ignored:
+                problems.append(f"{path}: changed since then, left as it is")
         elif not change.can_be_undone:
             problems.append(f"{path}: no copy of it was kept")
         elif keep_in is not None and is_too_large(root / path):

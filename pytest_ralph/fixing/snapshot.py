@@ -243,7 +243,7 @@ class Snapshots:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
             content = read_regular(file)
-            copy.write_bytes(content)
+            _write_private(copy, content)
         except OSError:
             # Unreadable or gone, or the copy cannot be written.
             with contextlib.suppress(OSError):
@@ -260,7 +260,17 @@ class Snapshots:
         with contextlib.suppress(OSError):
             self.directory.mkdir(parents=True, exist_ok=True)
             for copy, content in self._kept_contents.items():
-                copy.write_bytes(content)
+                _write_private(copy, content)
+
+
+def _write_private(copy: Path, content: bytes) -> None:
+    """Write a copy that only its owner can read: the file itself may be private."""
+    with open(copy, "xb", opener=_open_private) as writer:
+        writer.write(content)
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _without_files_behind(snapshot: Snapshot, links: Iterable[str]) -> Snapshot:
@@ -341,6 +351,7 @@ def kept_state(root: Path, path: str, directory: Path) -> FileState | None:
         return state
     directory.mkdir(parents=True, exist_ok=True)
     copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
+    copy.touch(mode=0o600, exist_ok=False)
     shutil.copyfile(root / path, copy)
     return state._replace(copy=str(copy))
 

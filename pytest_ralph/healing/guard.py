@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import GITIGNORE_NAME, RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.files import GITIGNORE_NAME, RALPH_DIRECTORY, SPEC_FILES, file_signature
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
     configures_the_same,
@@ -33,6 +33,7 @@ from pytest_ralph.text.listing import listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_ralph.files import Seen
     from pytest_ralph.fixing.git.index import IndexFile
     from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Snapshot
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
 
-# What follows for the user if an executor removes our directory.
-LOST = "logs are gone; what this run changed before that cannot be undone"
+# What follows for the user if an executor removes our directory, also without a repository.
+LOGS_LOST = "its logs are gone"
+COPIES_LOST = "what this run changed before that cannot be undone"
 # Changes are recorded under this name if executors of several tasks were at work, and the task does
 # not name the file: any of them may have made these.
 SEVERAL = "several executors"
@@ -55,7 +57,9 @@ class Before(NamedTuple):
     """The project before an executor run.
 
     staged: The index, which is read only if a fix may be refused.
-    losses: How often our directory had been removed.
+    ignored: The files that git ignores.
+    our_directory: Identifies our directory, which an executor may remove.
+    losses: How often the copies of changed files had been removed.
     moment: When the snapshot was taken, in nanoseconds.
     """
 
@@ -64,6 +68,8 @@ class Before(NamedTuple):
     position: GitPosition | None
     staged: IndexFile | None
     plan: PlanBefore
+    ignored: Snapshot
+    our_directory: Seen
     losses: int
     moment: int
 
@@ -123,8 +129,21 @@ class Guard:
             self._plans.keep_copy(plan)
         moment = time.time_ns()
         snapshot = self._take_snapshot()
-        losses = self._tree.snapshots.losses
-        return Before(start, snapshot, position, staged, plan, losses, moment)
+        return Before(
+            start,
+            snapshot,
+            position,
+            staged,
+            plan,
+            ignored=self._tree.ignored_files(),
+            our_directory=self._our_directory(),
+            losses=self._tree.snapshots.losses,
+            moment=moment,
+        )
+
+    def _our_directory(self) -> Seen:
+        """Return what identifies our directory; the file is written when that is created."""
+        return file_signature(self.services.directory / GITIGNORE_NAME)
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
@@ -135,7 +154,15 @@ class Guard:
             findings.append(f"replaced {shown} by a link: removed; the original is lost")
         changes, lost = self._changes(before)
         if tree.snapshots.losses != before.losses:
-            findings.append(f"removed {RALPH_DIRECTORY}: {LOST}")
+            findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}; {COPIES_LOST}")
+        elif self._our_directory() != before.our_directory:
+            findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}")
+        removed = tree.record_ignored(before.ignored)
+        if removed:
+            findings.append(
+                f"removed files that git ignores: {listed(removed, MOST_PATHS)} "
+                "(--ralph-undo puts them back)"
+            )
         if self._is_off:
             self._record(changes, is_alone=tree.end_run(before.start))
             return GuardReport(_paths(changes), tuple(findings), changes=changes)
@@ -154,6 +181,7 @@ class Guard:
     def interrupted(self, before: Before) -> None:
         """Record what an executor changed until the user stopped it, so that it can be undone."""
         changes, _ = self._changes(before)
+        self._tree.record_ignored(before.ignored)
         edits = [] if self._is_off else self._plans.undo_edits(before.plan, self.task)
         self._record(changes, is_alone=self._tree.end_run(before.start))
         for edit in edits:

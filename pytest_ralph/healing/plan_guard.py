@@ -213,7 +213,7 @@ class PlanGuard:
         return False
 
 
-def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
+def edits_before_kill(root: Path, backups: Path, spec: Spec) -> list[str]:
     """Return lines about fields of checks that changed in runs that were killed.
 
     Whether the executor or the user changed them cannot be told, so they are not undone.
@@ -227,7 +227,7 @@ def edits_before_kill(backups: Path, spec: Spec) -> list[str]:
             copy.unlink()
             continue
         kept = copy.rename(copy.with_name(f"{spec.name}-before-kill.saved"))
-        shown = "/".join(kept.parts[-4:])
+        shown = os.path.relpath(kept, root)
         line = (
             f"{', '.join(fields)} changed while an executor was running, in a run that was killed"
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import SPEC_FILES
-from pytest_ralph.fixing.change_log import append_changes, read_changes
+from pytest_ralph.fixing.change_log import IGNORED_FILES, append_changes, read_changes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.project_files import files_below
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.snapshot import Change, Snapshot
     from pytest_ralph.healing.plan_guard import PlanBefore
 
+# Files that git ignores are listed again after this many seconds: few are made during a run.
+IGNORED_LISTING_AGE = 60.0
+# Copies are kept of so many of them; in some projects all objects of a build are among them.
+MOST_IGNORED = 500
 # Seconds by which the time of a file may be behind time.time(): kernels set it once per tick.
 FILE_TIME_LAG = 0.05
 
@@ -45,6 +51,9 @@ class ProjectTree:
         self._git = git
         list_files = None if git is None else git.files
         self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
+        self._ignored = Snapshots(root, backups / f"ignored-{os.getpid()}", self._list_ignored)
+        self._ignored_paths: list[str] = []
+        self._ignored_listed = -math.inf
         self.lock = threading.Lock()
         self.active = 0
         self.runs = 0
@@ -78,6 +87,33 @@ class ProjectTree:
         changes = tuple(changes)
         self.snapshots.keep(changes)
         append_changes(self.backups, changes, owner)
+
+    def ignored_files(self) -> Snapshot:
+        """Return the state of files that git ignores, such as `.env`, outside ignored directories.
+
+        They are no part of what a task changes, but an executor may remove them.
+        """
+        return self._ignored.take()
+
+    def record_ignored(self, before: Snapshot) -> list[str]:
+        """Keep what is needed to undo changes of ignored files; return the files that are gone."""
+        changes = self._ignored.changes(before, self._ignored.take())
+        changes = tuple(change for change in changes if not change.added)
+        self._ignored.keep(changes)
+        append_changes(self.backups, changes, IGNORED_FILES)
+        return [change.path for change in changes if change.deleted and change.can_be_undone]
+
+    def _list_ignored(self) -> Iterable[str]:
+        """Return the ignored files that are nearest to the root."""
+        if self._git is None:
+            # Then all files are in the other snapshots.
+            return ()
+        now = time.monotonic()
+        if now - self._ignored_listed > IGNORED_LISTING_AGE:
+            self._ignored_listed = now
+            paths = sorted(self._git.ignored_files(), key=lambda path: (path.count("/"), path))
+            self._ignored_paths = paths[:MOST_IGNORED]
+        return self._ignored_paths
 
     def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
         """Return how the files of the project differ from the snapshot `before`."""
@@ -119,6 +155,7 @@ class ProjectTree:
 
     def close(self) -> None:
         self.snapshots.close()
+        self._ignored.close()
 
 
 class RunStart(NamedTuple):

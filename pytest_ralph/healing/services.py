@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ class Services:
 
     root: Path
     directory: Path
+    # Where copies of the files that the run changes are kept.
+    backups: Path
     run_id: str
     settings: Settings
     runner: Runner
@@ -214,11 +215,6 @@ class Services:
     def max_attempts(self) -> int:
         """Verifications of one task: the first, and one after each fix."""
         return self.settings.max_fixes + 1
-
-    @property
-    def backups(self) -> Path:
-        """Where repairs save the files they change."""
-        return self.directory / BACKUPS_NAME / self.run_id
 
     def pause(self, seconds: float) -> None:
         """Wait, and raise KeyboardInterrupt if the run is interrupted meanwhile."""

@@ -6,7 +6,6 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import BACKUPS_NAME
 from pytest_ralph.fixing.errors import RecoveryError
 from pytest_ralph.healing.checkpoints import Checkpoints
 from pytest_ralph.healing.task_run import TaskRun
@@ -82,8 +81,9 @@ class SpecRun:
         # Imported here: a run without recovery needs no guard.
         from pytest_ralph.healing.plan_guard import edits_before_kill
 
-        backups = self.services.directory / BACKUPS_NAME
-        return lines + edits_before_kill(backups, self.spec_files.spec)
+        root = self.services.root
+        backups = self.services.backups.parent
+        return lines + edits_before_kill(root, backups, self.spec_files.spec)
 
     def perform(self, task: Task) -> TaskResult:
         return self.finish(self.begin(task))

@@ -1,6 +1,6 @@
 """The tasks that a run ticked after it had changed files, kept so that an undo can reopen them.
 
-They are in the directory of the run below `.ralph/backups`, one JSON object per line.
+They are in the directory of the run for copies of changed files, one JSON object per line.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import BACKUPS_NAME, HISTORY_NAME, LOGS_NAME
+from pytest_ralph.files import HISTORY_NAME, LOGS_NAME
 from pytest_ralph.healing.budget import Budget, Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services
@@ -177,7 +177,7 @@ class Resources:
         """The files of the project, watched while executors run."""
         from pytest_ralph.healing.project_tree import ProjectTree
 
-        return ProjectTree(self.run.root, self.run.directory / BACKUPS_NAME / self.run.id, self.git)
+        return ProjectTree(self.run.root, self.run.backups, self.git)
 
     @cached_property
     def worktrees(self) -> Worktrees:
@@ -215,6 +215,7 @@ class Resources:
         return Services(
             root=self.run.root,
             directory=self.run.directory,
+            backups=self.run.backups,
             runner=self.runner(settings.shell),
             executors=self.executors(settings),
             make_executors=self.executors,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME, backups_directory
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.locks import keep_out_later_runs
@@ -43,6 +43,7 @@ class Run:
 
     worker: What the controller gave this process if it is a worker of pytest-xdist, else None.
     directory: Where everything but the specs' own files is written (`.ralph`).
+    backups: Where copies of the files that the run changes are kept.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -60,6 +61,7 @@ class Run:
             worker_id = self.worker.worker_id
             every_spec = self.worker.every_spec
         self.directory = self.root / RALPH_DIRECTORY
+        self.backups = backups_directory(self.root) / self.id
         self.started = time.time()
         self.session: pytest.Session | None = None
         # What Ctrl-C cut off.

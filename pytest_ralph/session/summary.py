@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import __version__
-from pytest_ralph.files import BACKUPS_NAME, LOGS_NAME, RALPH_DIRECTORY
+from pytest_ralph.files import LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
@@ -259,8 +259,8 @@ class EndOfRun:
     def pytest_unconfigure(self) -> None:
         if self.run.worker or not self.results.reports:
             return
-        for name in (LOGS_NAME, BACKUPS_NAME):
-            prune_logs(self.run.directory / name, keep_runs=self.run.settings.keep_logs)
+        for directory in (self.run.directory / LOGS_NAME, self.run.backups.parent):
+            prune_logs(directory, keep_runs=self.run.settings.keep_logs)
         # A history that cannot be written was reported when it was first used.
         with suppress(HistoryError):
             self.run.resources.history.prune()

@@ -11,7 +11,7 @@ import pytest
 # Before a run begins there is no public way to a terminal writer.
 from _pytest.config import create_terminal_writer
 
-from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY
+from pytest_ralph.files import backups_directory
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.errors import SpecFilesError
@@ -38,7 +38,7 @@ LAST = "last"
 UNDONE_SUFFIX = "-undone"
 NOT_COVERED = (
     "not put back: fix tasks in tasks.md, commits, what was staged, new empty directories, "
-    "installed packages, ignored files, submodules and anything outside the project"
+    "installed packages, ignored directories, submodules and anything outside the project"
 )
 
 
@@ -48,7 +48,7 @@ def undo_run(config: pytest.Config) -> int:
     Undoing an undo is a redo: the run counts as not undone again.
     """
     root = config.rootpath
-    directory = _find_run(config, root / RALPH_DIRECTORY / BACKUPS_NAME)
+    directory = _find_run(config, backups_directory(root))
     run_name = directory.name.removesuffix(UNDONE_SUFFIX)
     is_redo = run_name != directory.name
     kept_name = run_name if is_redo else f"{run_name}{UNDONE_SUFFIX}"

@@ -129,6 +129,12 @@ class Git:
         # git lists a repository inside the repository as a directory.
         return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
 
+    def ignored_files(self) -> tuple[str, ...]:
+        """Return the files below the root that git ignores, outside ignored directories."""
+        options = ("--others", "--ignored", "--exclude-standard", "--directory")
+        listed = self._git("ls-files", "-z", *options, "--", ".")
+        return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
+
     def changed_tracked_files(self) -> tuple[str, ...]:
         """Return the tracked files below the root that are not as in the index, or are gone."""
         listed = self._git("diff-files", "--name-only", "--relative", "-z", "--", ".")

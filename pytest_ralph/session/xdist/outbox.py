@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.files import BACKUPS_NAME, RALPH_DIRECTORY, RUNS_NAME, write_atomically
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
 from pytest_ralph.fixing.snapshot import state_below
@@ -165,7 +165,7 @@ class Outbox:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._backups = run.directory / BACKUPS_NAME / run.id
+        self._backups = run.backups
         # The tasks that were reported, and how many changes of each were sent.
         self._sent = {SEVERAL: 0}
 
@@ -263,7 +263,7 @@ def _put_back(root: Path, run_id: str) -> None:
     """Put back everything below `root` that the workers of a run changed there."""
     directory = root / RALPH_DIRECTORY
     run_directory = directory / RUNS_NAME / run_id
-    backups = directory / BACKUPS_NAME / run_id
+    backups = backups_directory(root) / run_id
     for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
         sides = json.loads(originals.read_text(encoding="utf-8"))
         for path, packed in sides.items():
@@ -271,6 +271,6 @@ def _put_back(root: Path, run_id: str) -> None:
     undo_changes(root, backups)
     left_over = [run_directory, backups]
     if (run_directory / NEW_NAME).exists():
-        left_over = [directory]
+        left_over = [directory, backups]
     for path in left_over:
         shutil.rmtree(path, ignore_errors=True)

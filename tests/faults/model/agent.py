@@ -60,9 +60,6 @@ ACTIONS = {
 }
 GOOD = ("fix", "fix once", "append", "repair the build", "fix with git")
 SLOW = ("hang", "pause")
-# These may destroy ignored files or the copies that a run keeps: no snapshot can help then.
-DESTROYS_COPIES = frozenset({"git clean -x", "remove .ralph"})
-EDITS_PLANS = frozenset({"edit the plan", "remove specs", "git checkout", "git reset", "git stash"})
 # These change the index.
 MOVES_GIT = frozenset(
     {

@@ -211,7 +211,7 @@ class Machine(RuleBasedStateMachine):
         output = self.world.undo()
         try:
             # Also what executors wrote: undoing can be undone.
-            check_bytes_kept(self.world, before, (), ())
+            check_bytes_kept(self.world, before)
         except BrokenError as error:
             raise BrokenError(f"{error}\n{output}") from None
 

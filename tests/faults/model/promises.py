@@ -9,13 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.faults.model.agent import DESTROYS_COPIES, EDITS_PLANS, MOVES_GIT
+from pytest_ralph.files import backups_directory
+from tests.faults.model.agent import MOVES_GIT
 from tests.faults.model.world import ALSO_NAMED, FILES, SPEC_PATHS, IndexEntry, git
 from tests.faults.remains import demand
 from tests.worktrees import worktrees_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from tests.faults.model.world import Ended, RunPlan, World
@@ -56,9 +57,8 @@ def look(world: World) -> Before:
 
 def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     """Raise BrokenError with the output of the run if one of the promises is not kept."""
-    check_bytes_kept(world, before, plan.all_actions, ended.touched_paths)
-    if not (plan.all_actions & DESTROYS_COPIES and plan.all_actions & EDITS_PLANS):
-        check_specs_kept(world, before)
+    check_bytes_kept(world, before)
+    check_specs_kept(world, before)
     check_plan_is_not_edited(world, before, plan, ended)
     check_passed_tasks_pass(world, ended)
     check_commits(world, before, plan, ended)
@@ -67,22 +67,10 @@ def check(world: World, before: Before, plan: RunPlan, ended: Ended) -> None:
     check_nothing_left(world, plan, ended)
 
 
-def check_bytes_kept(
-    world: World, before: Before, actions: Collection[str], touched: Collection[str]
-) -> None:
-    """Every file of the user is in the tree, in a ref, or below `.ralph`.
-
-    An executor that removes `.ralph` destroys the copies of what executors touched.
-    """
-    now = world.files()
-    contents = set(now.values())
-    destroys_copies = bool(DESTROYS_COPIES.intersection(actions))
-    missing = {}
-    for path, content in before.files.items():
-        is_lost_with_copies = path in before.ignored or path in touched or "*" in touched
-        if content in contents or (destroys_copies and is_lost_with_copies):
-            continue
-        missing[path] = content
+def check_bytes_kept(world: World, before: Before) -> None:
+    """Every file of the user is in the tree, in a ref, or among the copies of changed files."""
+    contents = set(world.files().values())
+    missing = {path: content for path, content in before.files.items() if content not in contents}
     if missing:
         kept = _kept_contents(world, set(missing.values()))
         missing = {path: content for path, content in missing.items() if content not in kept}
@@ -90,10 +78,11 @@ def check_bytes_kept(
 
 
 def _kept_contents(world: World, wanted: set[bytes]) -> set[bytes]:
-    """Return those of the contents that a ref or a file below `.ralph` holds."""
+    """Return those of the contents that a ref, a copy or a patch holds."""
     found = set()
     patched: set[bytes] = set()
-    for path in (world.project / ".ralph").rglob("*"):
+    patches = (world.project / ".ralph").rglob("*")
+    for path in (*patches, *backups_directory(world.project).rglob("*")):
         if path.is_file() and path.stat().st_size < 1_000_000:
             content = path.read_bytes()
             if content in wanted:
@@ -130,7 +119,7 @@ def check_specs_kept(world: World, before: Before) -> None:
 
 def _is_in_backup(world: World, lines: list[str]) -> bool:
     """Return whether one file below `.ralph` holds all the lines, ticked or not."""
-    for path in (world.project / ".ralph" / "backups").rglob("*.saved"):
+    for path in backups_directory(world.project).rglob("*.saved"):
         kept = {TICK.sub("[ ]", line) for line in _text(path).split("\n")}
         if kept.issuperset(lines):
             return True
@@ -333,7 +322,7 @@ def check_nothing_left(world: World, plan: RunPlan, ended: Ended) -> None:
     patterns = ["**/.*.tmp", ".git/*.lock", ".ralph/worktrees/*"]
     if plan.commits or ended.touched:
         # A run that does not need git does not look there.
-        patterns.append(".git/ralph*")
+        patterns.append(".git/ralph-*")
     stray = [
         str(path.relative_to(world.project))
         for pattern in patterns

@@ -135,10 +135,6 @@ class Ended:
     after_kill: bool = False
 
     @property
-    def touched_paths(self) -> set[str]:
-        return {path for paths in self.touched.values() for path in paths}
-
-    @property
     def killed(self) -> bool:
         return self.status == -signal.SIGKILL
 

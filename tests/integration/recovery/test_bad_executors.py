@@ -142,7 +142,7 @@ def test_one_that_deletes_our_directory(one_task: Project) -> None:
     )
 
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*1.3.1 removed .ralph: logs are gone; what this run*"])
+    result.stdout.fnmatch_lines(["*1.3.1 removed .ralph: its logs are gone; what this run*"])
     assert "INTERNALERROR" not in result.stdout.str()
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
     assert one_task.history("what", "task = '1.3'")[0] == "verify"

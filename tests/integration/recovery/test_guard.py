@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_ralph.files import backups_directory
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -89,7 +91,7 @@ def test_what_cannot_be_undone_is_kept(repository: Project) -> None:
     result = repository.run("--ralph-guard=refuse", "--ralph-max-fixes=1", executor=executor)
 
     result.stdout.fnmatch_lines(["*could not be undone: tests/test_parser.txt*"])
-    copies = (repository.root / ".ralph/backups").rglob("*.saved")
+    copies = backups_directory(repository.root).rglob("*.saved")
     assert "edited by the user\n" in [copy.read_text() for copy in copies]
 
 
@@ -454,7 +456,7 @@ def test_an_edit_before_a_kill_is_reported(repository: Project) -> None:
 
     changed = "Verify of 1.3, * changed while an executor was running, in a run that was killed"
     result.stdout.fnmatch_lines(
-        [f"ralph: demo: {changed}: compare tasks.md with .ralph/backups/*/demo-before-kill.saved"]
+        [f"ralph: demo: {changed}: compare tasks.md with .git/*/demo-before-kill.saved"]
     )
-    [kept] = (repository.root / ".ralph/backups").glob("*/demo-before-kill.saved")
+    [kept] = backups_directory(repository.root).glob("*/demo-before-kill.saved")
     assert "grep -q fixed" in kept.read_text()

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import backups_directory
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -69,7 +71,7 @@ def test_code_is_formatted(project: Project) -> None:
     assert result.ret == 0, result.stdout.str()
     assert (project.root / "app.py").read_text() == 'x = {"a": 1}\n'
     assert (project.root / "other.py").read_text() == "y = {  'b':2 }\n"
-    backups = [path.read_text() for path in (project.root / ".ralph" / "backups").rglob("*.saved")]
+    backups = [path.read_text() for path in backups_directory(project.root).rglob("*.saved")]
     assert sorted(backups) == ["x = {  'a':1 }\n", 'x = {"a": 1}\n']
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import backups_directory
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -46,7 +48,7 @@ def test_a_staged_rename_is_named(project: Project) -> None:
 
 
 def test_an_undo_can_be_undone(ran: Project) -> None:
-    name = next((ran.root / ".ralph/backups").iterdir()).name
+    name = next(backups_directory(ran.root).iterdir()).name
     result = ran.pytester.runpytest("--ralph-undo")
     result.stdout.fnmatch_lines([f"to get back what was undone: pytest --ralph-undo {name}-undone"])
 
@@ -70,7 +72,7 @@ def test_huge_files_are_left_and_named(project: Project) -> None:
 
 
 def test_undo_and_redo_take_turns(ran: Project) -> None:
-    name = next((ran.root / ".ralph/backups").iterdir()).name
+    name = next(backups_directory(ran.root).iterdir()).name
     new = ran.root / "new.txt"
     ran.pytester.runpytest("--ralph-undo")
     redone = ran.pytester.runpytest("--ralph-undo", f"{name}-undone")
@@ -121,7 +123,7 @@ def test_an_undone_task_is_open_again(ran: Project) -> None:
 
 
 def test_a_redone_task_stays_open(ran: Project) -> None:
-    name = next((ran.root / ".ralph/backups").iterdir()).name
+    name = next(backups_directory(ran.root).iterdir()).name
     ran.pytester.runpytest("--ralph-undo")
     result = ran.pytester.runpytest("--ralph-undo", f"{name}-undone")
     result.stdout.fnmatch_lines(["tasks that were reopened stay open until they pass again"])
@@ -247,3 +249,65 @@ def test_a_named_run_is_undone(ran: Project) -> None:
     name = next((ran.root / ".ralph/logs").iterdir()).name
     assert ran.pytester.runpytest("--ralph-undo", name).ret == 0
     assert (ran.root / "old.txt").read_text() == "old\n"
+
+
+# What a person loses most with an executor that cleans up: work and settings that git does not have
+
+
+@pytest.fixture
+def cleaned(project: Project) -> Project:
+    """A repository with files that git does not have, after an executor removed them."""
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `grep -q fixed new.txt`\n")
+    project.write("new.txt", "broken\n")
+    project.write(".gitignore", ".env\ncache/\nexecutor.sh\n")
+    project.repository()
+    project.write("notes.txt", "mine\n")
+    project.write(".env", "KEY=value\n")
+    (project.root / ".env").chmod(0o600)
+    project.write("cache/old.txt", "old\n")
+    body = "rm .env; git clean -fdxq; echo fixed > new.txt"
+    result = project.run(executor=project.shell(body))
+    assert result.ret == 0
+    assert not (project.root / "notes.txt").exists()
+    result.stdout.fnmatch_lines(
+        [
+            "*1.1.1 removed .ralph: its logs are gone",
+            "*1.1.1 removed files that git ignores: .env*(--ralph-undo puts them back)",
+        ]
+    )
+    return project
+
+
+def test_what_git_clean_removed_is_put_back(cleaned: Project) -> None:
+    result = cleaned.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert (cleaned.root / "notes.txt").read_text() == "mine\n"
+    assert (cleaned.root / ".env").read_text() == "KEY=value\n"
+    assert (cleaned.root / ".env").stat().st_mode & 0o777 == 0o600
+    assert (cleaned.root / "new.txt").read_text() == "broken\n"
+
+
+def test_copies_of_private_files_are_private(cleaned: Project) -> None:
+    copies = [*backups_directory(cleaned.root).rglob("*.saved")]
+
+    assert copies
+    assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
+
+
+def test_an_ignored_file_that_was_written_again_stays(cleaned: Project) -> None:
+    cleaned.write(".env", "KEY=new\n")
+    result = cleaned.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert (cleaned.root / ".env").read_text() == "KEY=new\n"
+
+
+def test_projects_in_one_repository_keep_their_copies_apart(project: Project) -> None:
+    project.write("a.txt", "")
+    project.repository()
+    top = backups_directory(project.root)
+    below = backups_directory(project.root / "packages" / "app")
+
+    assert top == project.root / ".git" / "ralph" / "backups"
+    assert below == project.root / ".git" / "ralph" / "backups-packages%2Fapp"
