@@ -58,19 +58,22 @@ VERDICTS = {
     "usage": Verdict(38, "unknown"),
     "no tests": Verdict(39, "task_incomplete"),
     "killed": Verdict(44, "crash", type=UNKNOWN),
+    # Some validators raise what they found.
+    "schema": Verdict(45, "lint_error"),
     "assertion": Verdict(46, "test_failure"),
     "test": Verdict(47, "test_failure"),
     "crash": Verdict(48, "crash"),
     "exception": Verdict(48, "crash"),
     "comparison": Verdict(49, "test_failure"),
     "types": Verdict(52, "typecheck_error"),
-    "schema": Verdict(53, "lint_error"),
     "lint": Verdict(54, "lint_error"),
     "format": Verdict(56, "format_error"),
     "gate": Verdict(58, "test_failure"),
     "build": Verdict(70, "build_error"),
     "unknown": Verdict(90, "unknown"),
 }
+# A program died of what it did itself.
+DEATHS = frozenset({"crash", "exception"})
 
 
 @dataclass(frozen=True)

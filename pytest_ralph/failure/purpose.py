@@ -18,6 +18,16 @@ ROLE_OF_WORD = {
     "check": re.compile(r"(?<![a-z])(?:check|verify|validate|bench|preflight)|(?:_|-)check\b"),
     "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
 }
+# What it means if nothing else is known than that a command of this purpose failed.
+VERDICT_OF_ROLE = {
+    "test": "test",
+    "lint": "lint",
+    "types": "types",
+    "format": "format",
+    "build": "build",
+    "check": "absent",
+    "data": "absent",
+}
 SCRIPT = re.compile(r"[\w./-]+\.\w+")
 
 

@@ -45,6 +45,7 @@ NOT_A_VALUE = re.compile(
 DIFFERENCE = re.compile(r"^\s*\+ (?:actual - expected|expected - actual)$")
 CHANGED = re.compile(r"^\s*[-+]\s*\w")
 LONGEST_VALUES = 40
+LONGEST_COMMAND = 120
 ALARMS = (
     "error", "*error", "exception", "*exception", "fatal", "fail", "failed", "failure", "cannot",
     "could", "invalid",
@@ -226,3 +227,11 @@ def _candidates(context: FailureContext) -> Iterator[str]:
     yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))
     yield from spoken
     yield from printed.values()
+
+
+def shortened(command: str) -> str:
+    """Return a command on one line, cut if it is very long."""
+    line = " ".join(command.split())
+    if len(line) <= LONGEST_COMMAND:
+        return line
+    return line[: LONGEST_COMMAND - 3] + "..."

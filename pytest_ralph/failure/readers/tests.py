@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
-from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.finding import DEATHS, Finding
 from pytest_ralph.failure.ownership import with_owner
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ WORKER_DEATH = re.compile(
     r"|(?:Child|Subprocess) aborted",
     re.IGNORECASE,
 )
-DEATHS = frozenset({"crash", "exception"})
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 30

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
-from pytest_ralph.failure.purpose import purpose
-from pytest_ralph.failure.quote import disapproves, quotable_line
+from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, purpose
+from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
 
@@ -48,15 +48,6 @@ STATUS_OF_TOOL: dict[tuple[str, int | None], str] = {
     ("wget", 6): "value",
     ("wget", 8): "assertion",
 }
-VERDICT_OF_ROLE = {
-    "test": "test",
-    "lint": "lint",
-    "types": "types",
-    "format": "format",
-    "build": "build",
-    "check": "absent",
-    "data": "absent",
-}
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 # C's assert() aborts the process: the failed expectation is why it ended.
@@ -64,7 +55,6 @@ ABORTING_ASSERTION = re.compile(r"\bassertion\b.*\bfailed\b", re.IGNORECASE)
 # What pytest draws around its last line.
 RULER = " ="
 XARGS = re.compile(r"\bxargs\s")
-LONGEST_COMMAND = 120
 
 
 def read_time_limit(context: FailureContext) -> Finding | None:
@@ -247,11 +237,3 @@ def _is_condition(context: FailureContext, stage: Stage) -> bool:
     if stage.role == "run" and options & set(stage.arguments):
         return True
     return any(stage.role in {"check", "data"} for stage in context.stages)
-
-
-def shortened(command: str) -> str:
-    """Return a command on one line, cut if it is very long."""
-    line = " ".join(command.split())
-    if len(line) <= LONGEST_COMMAND:
-        return line
-    return line[: LONGEST_COMMAND - 3] + "..."

@@ -1,0 +1,1 @@
+"""Readers: each looks at one kind of evidence and returns a Finding, or None if it says nothing."""

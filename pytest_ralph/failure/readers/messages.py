@@ -1,0 +1,165 @@
+"""Lines of no known shape: those that call themselves an error, and those only a role explains."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.context import COMPARING_TOOLS, COMPLAINING_ROLES
+from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role
+from pytest_ralph.failure.quote import (
+    SUMMARY,
+    disapproves,
+    first_complaint,
+    names_file,
+    quotable_line,
+    shortened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_ralph.failure.context import FailureContext
+    from pytest_ralph.shell.command import Stage
+
+# What a line means that calls itself an error: a runner that says so could not run the tests.
+VERDICT_OF_MESSAGE = {**VERDICT_OF_ROLE, "run": "crash", "test": "build"}
+VERDICT_OF_WORDS = {**VERDICT_OF_ROLE, "install": "package"}
+VERDICT_OF_DIFFERENCE = {"lint": "lint", "": "format", "run": "comparison"}
+ERROR_MESSAGE = re.compile(
+    r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
+    r"|(?:(?:\w+ )?\(?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
+    re.IGNORECASE,
+)
+DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
+GIT_HEADER = re.compile(r"^diff --git a/(\S+) ", re.MULTILINE)
+CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
+FILE = re.compile(r"[\w@.+~/-]*\w")
+NOTHING_FOUND = re.compile(
+    r"^\W*(?:error:? )?(?:[\w ]+ but )?no (?:\S+ ){1,4}(?:was |were )?found\b", re.IGNORECASE
+)
+# What these calls of git print about a file of the project is said by a hook.
+RUNNING_HOOKS = {"commit", "push"}
+SAID_BY_SHELL = {"echo", "printf"}
+
+
+def error_messages(context: FailureContext) -> Iterator[Finding]:
+    """Yield the lines that call themselves an error, as the role of the tool explains them."""
+    passed_over = context.ignored | context.data
+    for number, line in enumerate(context.output.english):
+        if number in passed_over or not ERROR_MESSAGE.match(line):
+            continue
+        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
+        if named_role(context.stage_at(number)) == "check":
+            verdict = "test"
+        if verdict:
+            yield Finding(verdict, context.output.lines[number].strip(), number)
+
+
+def first_statement(findings: Sequence[Finding]) -> Finding | None:
+    """Return the first finding that is more than a summary."""
+
+    def is_summary_then_place(finding: Finding) -> tuple[bool, int]:
+        return SUMMARY.search(finding.error) is not None, finding.line
+
+    return min(findings, key=is_summary_then_place, default=None)
+
+
+def read_error_message(context: FailureContext) -> Finding | None:
+    """Return the first line that calls itself an error."""
+    return first_statement(list(error_messages(context)))
+
+
+def read_comparison(context: FailureContext) -> Finding | None:
+    """Read the output of a command that only compares: whatever it shows is content of files."""
+    only_compares = all(stage.name in COMPARING_TOOLS for stage in context.stages)
+    if context.status != 1 or not only_compares:
+        return None
+    return read_difference(context) if _first_match(context, CHANGED_LINE) else None
+
+
+def read_difference(context: FailureContext) -> Finding | None:
+    """Read a shown difference: what a comparison found, or how a tool would change a file."""
+    stage = context.stage_at(-1)
+    line = quotable_line(context)
+    changed = _first_match(context, CHANGED_LINE)
+    for one in (stage, *context.stages):
+        if line and one.name in COMPARING_TOOLS:
+            error = f"{_what_differs(context, one)}: {changed}" if changed else line
+            return Finding("comparison", error)
+    header = _first_match(context, DIFF_HEADER)
+    if not header:
+        return None
+    if stage.role == "format":
+        return Finding("format", header)
+    verdict = VERDICT_OF_DIFFERENCE.get(stage.role)
+    return Finding(verdict, changed) if verdict else None
+
+
+def _what_differs(context: FailureContext, stage: Stage) -> str:
+    """Return which files a comparison found to differ."""
+    header = GIT_HEADER.search(context.output.text)
+    if header:
+        return f"{header[1]} differs"
+    sides = stage.plain_arguments[-2:]
+    if all(map(FILE.fullmatch, sides)):
+        return f"{' and '.join(sides)} differ"
+    return "both sides differ"
+
+
+def read_by_purpose(context: FailureContext) -> Finding | None:
+    """Words that fit no pattern, from a command of a known purpose."""
+    line = quotable_line(context)
+    verdict = VERDICT_OF_WORDS.get(context.purpose_at(-1))
+    if verdict is None or not line:
+        return None
+    if verdict == "absent":
+        return _read_condition(context, line)
+    if verdict in COMPLAINING_ROLES:
+        return read_complaint(context, verdict) or Finding(verdict, line)
+    return Finding(verdict, line)
+
+
+def _read_condition(context: FailureContext, line: str) -> Finding:
+    """Return what a command found that checks a condition."""
+    if SAID_BY_SHELL & {stage.program for stage in context.stages}:
+        # The command line says in its own words what its condition is about.
+        return Finding("comparison" if disapproves(line) else "absent", line)
+    if line.isdecimal():
+        # A count says nothing without the command that printed it.
+        return Finding("absent", f"`{shortened(context.evidence.command)}` printed {line}")
+    return Finding("absent", line)
+
+
+def read_complaint(context: FailureContext, verdict: str) -> Finding | None:
+    """Return the line of a linter or formatter that says what is wrong."""
+    found = first_complaint(context)
+    return Finding(verdict, found[1], found[0]) if found else None
+
+
+def read_nothing_found(context: FailureContext) -> Finding | None:
+    """What the tool looks for is not there."""
+    line = _first_match(context, NOTHING_FOUND)
+    return Finding("absent", line.strip()) if line else None
+
+
+def read_unknown_tool(context: FailureContext) -> Finding | None:
+    """An error of a tool that is not known stopped it; what else it says is about its files."""
+    stage = context.stage_at(-1)
+    line = quotable_line(context)
+    if stage.program == "git" and RUNNING_HOOKS & set(stage.operands[:1]):
+        return Finding("lint", line) if names_file(context, line) else None
+    is_own = stage.is_orchestrator or context.project.find(stage.executable)
+    if is_own or not stage.program or context.purpose_at(-1):
+        return None
+    if ERROR_MESSAGE.match(line):
+        return Finding("build", line)
+    if disapproves(line) and any(map(context.project.find, stage.plain_arguments)):
+        return Finding("lint", line)
+    return None
+
+
+def _first_match(context: FailureContext, pattern: re.Pattern[str]) -> str:
+    """Return the first line that matches, or an empty string."""
+    return next((line for line in context.output.lines if pattern.match(line)), "")

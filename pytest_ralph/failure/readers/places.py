@@ -1,0 +1,89 @@
+"""What a diagnostic means: a linter's remark and a compiler's error about a place look the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.context import COMPLAINING_ROLES
+from pytest_ralph.failure.finding import DEATHS, Finding
+from pytest_ralph.failure.project import FOREIGN
+
+if TYPE_CHECKING:
+    from pytest_ralph.failure.context import FailureContext
+    from pytest_ralph.failure.diagnostics import Diagnostic
+
+REMARKS = frozenset({"warning", "note", "info", "hint"})
+COMPARISON = re.compile(
+    r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
+)
+FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
+# What only a tool says that could not read a file to its end; the others have remarks about it.
+UNREADABLE = re.compile(
+    r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
+    r"|unknown (?:command|identifier|symbol|type|name)|missing \w+ \w+\.$)",
+    re.IGNORECASE,
+)
+
+
+def read_diagnostics(context: FailureContext) -> Finding | None:
+    """Return the first diagnostic that means something: files of the project and errors first."""
+    program_died = any(finding.verdict in DEATHS for finding in context.findings)
+    for diagnostic in sorted(context.diagnostics, key=_severity):
+        if program_died and _may_be_frame(context, diagnostic):
+            continue
+        verdict = _verdict_of(context, diagnostic)
+        if verdict:
+            return Finding(verdict, diagnostic.text, diagnostic.line)
+    return None
+
+
+def _severity(diagnostic: Diagnostic) -> tuple[bool, bool, int]:
+    is_foreign = FOREIGN.search(diagnostic.file) is not None
+    return is_foreign, diagnostic.level in REMARKS, diagnostic.line
+
+
+def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
+    """Below the words of a dying program, a place in a file is where it died."""
+    if diagnostic.shape in {"build", "types"}:
+        return False
+    return context.stage_at(diagnostic.line).role not in COMPLAINING_ROLES
+
+
+def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
+    """Return what a diagnostic means, by the role of the tool, otherwise by its shape."""
+    shape = diagnostic.shape
+    if shape in context.stated_roles:
+        return shape
+    role = context.role_at(diagnostic.line)
+    if role == "lint" and shape == "types" and not context.is_known_at(diagnostic.line):
+        # What is only guessed to be a linter may be a type checker.
+        return "types"
+    if role == "lint":
+        return "lint"
+    if FAILED_ASSERTION.search(diagnostic.text):
+        # The compiler was asked to run what it built.
+        return "test"
+    if role in {"types", "format", "build"}:
+        return role
+    if role == "test":
+        # A runner of tests points at a failed expectation, or at a file that does not compile.
+        return "test" if COMPARISON.search(diagnostic.text) else "build"
+    return shape or _verdict_of_place(context, diagnostic, role)
+
+
+def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str) -> str:
+    """Return what a place means that has no telling shape; empty for one of a foreign file."""
+    if role == "data":
+        return "data"
+    if role == "run":
+        # A program of the project points at a place as a check does.
+        return "test" if COMPARISON.search(diagnostic.text) else "lint"
+    # A tool points at one of the failures that its summary counts, or at a file it was given.
+    symptoms = {finding.verdict for finding in context.findings}
+    for verdict in ("test", "build"):
+        if not role and verdict in symptoms:
+            return verdict
+    if role or not context.project.find(diagnostic.file):
+        return ""
+    return "build" if UNREADABLE.search(diagnostic.text) else "lint"

@@ -1,0 +1,88 @@
+"""Lines that say that something failed, but not why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.context import COMPLAINING_ROLES
+from pytest_ralph.failure.finding import DEATHS, Finding
+from pytest_ralph.failure.project import FOREIGN
+from pytest_ralph.failure.purpose import purpose
+from pytest_ralph.failure.quote import SUMMARY
+from pytest_ralph.failure.readers.messages import error_messages, first_statement, read_complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.failure.context import FailureContext
+
+# Symptoms that every tool words alike: the role of the tool says which of them it is.
+BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
+# Words that are clearer than what the name of a tool suggests.
+CLEAR_WORDS = frozenset({"format", "types"})
+# Frames of Python and Node, and the place that Node prints above an uncaught error.
+FRAME = re.compile(
+    r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
+    r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
+)
+FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
+
+
+def read_symptom(context: FailureContext) -> Finding | None:
+    """Return the symptom that says most, as the tool that printed it means it."""
+    if not context.findings:
+        return None
+    best = min(context.findings, key=lambda finding: (finding.rank, finding.line))
+    if best.verdict in DEATHS:
+        return _read_death(context)
+    role = _speaker_role(context, best)
+    if best.verdict in CLEAR_WORDS and not context.is_known_at(best.line):
+        role = best.verdict
+    if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
+        own = [finding for finding in context.findings if finding.verdict == role]
+        best = first_statement([*own, *error_messages(context)]) or best
+        best = replace(best, verdict=role)
+    elif best.verdict == "build":
+        best = first_statement([best, *error_messages(context)]) or best
+    if best.verdict in COMPLAINING_ROLES and SUMMARY.search(best.error):
+        # Quote what a linter complains about in place of its count.
+        return read_complaint(context, best.verdict) or best
+    return best
+
+
+def _read_death(context: FailureContext) -> Finding:
+    """Return the exception to quote: Python ends its traceback with it, others start with it.
+
+    An exception of a tool that builds or checks means that the tool could not do its work, not
+    that a program of the project died.
+    """
+    deaths = [finding for finding in context.findings if finding.verdict in DEATHS]
+    is_python = context.output.has("traceback")
+    death = deaths[-1] if is_python else deaths[0]
+    only_exceptions = all(finding.verdict == "exception" for finding in deaths)
+    is_tool = _speaker_role(context, death) in BY_ROLE | {"install"}
+    if only_exceptions and (is_tool or _is_death_of_tool(context.output.lines)):
+        return replace(death, verdict="build")
+    return death
+
+
+def _is_death_of_tool(lines: Sequence[str]) -> bool:
+    """Return whether frames are shown, and none of them is in a file of the project."""
+    matches = filter(None, map(FRAME.match, lines))
+    frames = [next(filter(None, match.groups())) for match in matches]
+    return bool(frames) and all(map(FOREIGN_FRAME.search, frames))
+
+
+def _speaker_role(context: FailureContext, finding: Finding) -> str:
+    """Return the role of the tool that printed a finding.
+
+    An orchestrator has a role only where it speaks for itself (`make: *** ...`).
+    """
+    stage = context.stage_at(finding.line)
+    if not stage.is_orchestrator:
+        return stage.role
+    if not finding.error.startswith(f"{stage.program}: "):
+        return ""
+    return purpose(stage)
