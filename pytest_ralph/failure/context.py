@@ -114,9 +114,10 @@ class FailureContext:
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
         marked = marked_lines(self.output)
-        if self._only_complains and marked:
+        complaints = marked | {diagnostic.line for diagnostic in self.diagnostics}
+        if self._only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
-            shown = frozenset(range(len(self.output.lines))) - marked
+            shown = frozenset(range(len(self.output.lines))) - complaints
             return found | {one for one in shown if not SPEAKS.match(self.output.lines[one])}
         if names_tests(self.output):
             # The name of a test may contain the words of any cause.
@@ -162,7 +163,7 @@ class FailureContext:
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.ignored | self.data)
-        if found or self.compares:
+        if found or self.compares or (self._only_complains and self.diagnostics):
             return found
         return self._findings_outside(self.ignored)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
@@ -34,7 +35,9 @@ GONE_WORDS = (
     "no", "unknown", "undefined", "not", "don", "must", "invalid",
 )  # fmt: skip
 # An argument that names nothing.
-VALUE = re.compile(r".|[.*/\s\d]+|.*[\s;=$<>(){}].*")
+VALUE = re.compile(
+    r".|[.*/\s\d]+|.*[\s;=$<>(){}].*|error|warn(?:ing)?|info|debug|fatal", re.IGNORECASE
+)
 # Roles whose arguments are not files or targets of the project.
 FOREIGN_ROLES = {"install", "database", "versions"}
 # What a build starts from; without it nothing was made yet.
@@ -46,6 +49,27 @@ MANIFESTS = re.compile(
     r"|[Jj]ustfile|Taskfile\.ya?ml|Package\.swift|pubspec\.yaml|shard\.yml|stack\.yaml|dune-project"
     r"|rebar\.config|project\.clj|build\.sbt|build\.zig|WORKSPACE|MODULE\.bazel)(?![\w.-])"
 )
+# A file that an error says is absent, behind the words or before them.
+FILE = r"[\w@.~/+-]*\w\.[A-Za-z]\w{0,9}"
+ABSENT_FILE = re.compile(
+    r"(?:not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) "
+    r"(?:find|load|open|locate|read))\b(?:\W+(?:a|the|or|directory|source|input|included?|header|template|file"
+    rf"|path|external|entity|config\w*)\b){{0,3}}[\s:'\"`]+({FILE})(?!:\d|\w)"
+    rf"|({FILE})['\"`]?:? (?:was |is |file )?"
+    r"(?:not found|no such file|does(?: not|n't) exist|missing\b)",
+    re.IGNORECASE,
+)
+
+
+def with_missing_file(context: FailureContext, finding: Finding) -> Finding:
+    """Return the finding with the file that its error says is absent, if that is not known yet."""
+    match = ABSENT_FILE.search(finding.error)
+    if finding.missing or match is None:
+        return finding
+    name = match[1] or match[2]
+    if context.project.find(name):
+        return finding
+    return replace(finding, missing=name)
 
 
 def absences(context: FailureContext) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ NOISE = re.compile(
     | \s+-{1,2}[\w-]+[^\s]*(?:\s<\S+)?\s{2,}\S                 # an option in a usage text
     | \s*=\s(?:help|note)
     | [^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
-    | \[?(?:info|debug|trace)\]?[:\s]
+    | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
     | \s*⚠\ufe0f?\s\s

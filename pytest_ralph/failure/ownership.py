@@ -28,6 +28,7 @@ IN_CODE = re.compile(
 )
 # An option in a line of a file, not on a command line.
 IN_SETTINGS = re.compile(r"(?:^|\s)[^\s:]+:\d+:? unknown option\b")
+IMPORTED = re.compile(r"\b(?:import|use|include|require|from|load)\b[^'\"]{0,9}['\"]([^'\"]+)")
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
@@ -78,7 +79,7 @@ def with_owner(context: FailureContext, finding: Finding) -> Finding:
 def _module(context: FailureContext, finding: Finding) -> Finding:
     name = finding.missing
     if not name:
-        return replace(finding, verdict="local module")
+        return replace(finding, verdict="local module", missing=_imported_below(context, finding))
     is_own = (
         context.project.owns_module(name)
         or _is_named_as_own(finding.error, name)
@@ -92,6 +93,12 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
         if is_own or not is_tool:
             return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if is_own else "package")
+
+
+def _imported_below(context: FailureContext, finding: Finding) -> str | None:
+    """Return the name in the line of source that is shown below an error without one."""
+    matches = map(IMPORTED.search, _lines_below(context, finding, 3))
+    return next((match[1] for match in matches if match), None)
 
 
 def _is_named_as_own(error: str, name: str) -> bool:
@@ -161,7 +168,9 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
     if "async def functions are not natively supported" in finding.error:
         return replace(finding, missing="pytest-asyncio")
     if finding.missing:
-        return replace(finding, missing=finding.missing.replace("%2f", "/"))
+        # `sinatra (~> 3.0)`, and a name in an address.
+        name = finding.missing.partition(" (")[0]
+        return replace(finding, missing=name.replace("%2f", "/"))
     return finding
 
 

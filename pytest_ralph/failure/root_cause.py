@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import NO_ERROR
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.missing import with_missing_file
 from pytest_ralph.failure.quote import quotable_line, with_quotable_error
 from pytest_ralph.failure.readers import exit_status, messages, places, symptoms, tests
 
@@ -48,5 +49,5 @@ def root_cause(context: FailureContext) -> Finding:
     for read in READERS:
         finding = read(context)
         if finding is not None:
-            return with_quotable_error(context, finding)
+            return with_missing_file(context, with_quotable_error(context, finding))
     return Finding("unknown", quotable_line(context) or NO_ERROR)

@@ -6,6 +6,7 @@ import re
 import threading
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,17 +27,21 @@ _ROLE_HINTS = {
     "format": re.compile(r"[\w-]*(?:fmt|format|-sort)[\w-]*"),
     "types": re.compile(r"[\w-]*(?:typecheck|type-check)[\w-]*"),
     "test": re.compile(r"[\w-]*(?:test|spec)s?"),
-    "build": re.compile(r"[\w-]*(?:build|compile|cc|c\+\+)"),
+    # A program that makes one thing from another: `docgen`, `md2pdf`.
+    "build": re.compile(r"[\w-]*(?:build|compiler?|cc|c\+\+|gen|generator)|[a-z]+2[a-z]+"),
 }
 # A role suggested by a word behind a program of which nothing else is known: `tach check`.
 _ROLE_OF_ARGUMENT = {
     **dict.fromkeys(
         "lint check validate audit analyze analyse scan --check --lint".split(), "lint"
     ),
-    **dict.fromkeys("format fmt --dry-run --fail-on-change".split(), "format"),
+    **dict.fromkeys("format fmt --fail-on-change".split(), "format"),
     **dict.fromkeys("test tests spec --test".split(), "test"),
-    **dict.fromkeys("build compile bundle".split(), "build"),
+    **dict.fromkeys("build compile bundle codegen generate render".split(), "build"),
 }
+# An option behind which a program is told the file that it makes: `-o lexer.c`.
+_OUTPUT_OPTIONS = frozenset("-o --out --outdir --outfile --output".split())
+_FILE_TO_MAKE = re.compile(r"[\w@~+-]*[./][\w@~./+-]*\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,9 @@ class Programs:
         for argument in arguments[:3]:
             if argument in _ROLE_OF_ARGUMENT:
                 return _ROLE_OF_ARGUMENT[argument]
+        for option, value in pairwise(arguments):
+            if option in _OUTPUT_OPTIONS and _FILE_TO_MAKE.fullmatch(value):
+                return "build"
         return ""
 
     def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:

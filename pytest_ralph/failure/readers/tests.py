@@ -62,11 +62,23 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
 
 def _with_tests(context: FailureContext, finding: Finding, tests: Sequence[FailedTest]) -> Finding:
     """Return the finding with the names of the tests, and with an error if it has none yet."""
-    error = finding.error or _stated_expectation(context)
-    if not error and finding.line >= 0:
-        error = context.output.lines[finding.line].strip()
+    if not finding.error:
+        finding = _with_stated_error(context, finding)
     names = tuple(test.name for test in tests if test.named)
-    return replace(finding, error=error or NO_ERROR, tests=names)
+    return replace(finding, tests=names)
+
+
+def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
+    """Return what the output says elsewhere, if the runner only lists names."""
+    stated = [one for one in context.findings if one.verdict in EXPECTATIONS]
+    if stated:
+        best = min(stated, key=lambda one: (one.rank, one.line))
+        return replace(finding, error=best.error, line=best.line)
+    if context.cause:
+        return context.cause
+    if finding.line >= 0:
+        return replace(finding, error=context.output.lines[finding.line].strip())
+    return replace(finding, error=NO_ERROR)
 
 
 def read_marked_tests(context: FailureContext) -> Finding | None:
@@ -91,14 +103,6 @@ def _java_cause(context: FailureContext, best: Finding) -> Finding:
         if finding.verdict in OUTSIDE and finding.error.startswith("Caused by: "):
             return finding
     return best
-
-
-def _stated_expectation(context: FailureContext) -> str:
-    """Return what the output says elsewhere, if the runner only lists names."""
-    stated = [finding for finding in context.findings if finding.verdict in EXPECTATIONS]
-    if not stated:
-        return ""
-    return min(stated, key=lambda finding: (finding.rank, finding.line)).error
 
 
 def _read_test(context: FailureContext, test: FailedTest) -> Finding:

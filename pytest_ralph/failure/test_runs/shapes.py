@@ -37,8 +37,8 @@ TEST_SUMMARY = re.compile(
     re.IGNORECASE,
 )
 HEADING = re.compile(
-    r"^\W{0,6}(?:\d+ )?(?:failing|(?:failed|failing|undefined|broken|unsuccessful) (?:tests?|specs?"
-    r"|scenarios?"
+    r"^\W{0,6}(?:\d+ )?(?:failing"
+    r"|(?:failed|failing|errored|undefined|broken|unsuccessful) (?:tests?|specs?|scenarios?"
     r"|examples?|cases?|features?|checks?|assertions?)|(?:test )?(?:failures|errors)|failed"
     r"|there (?:was|were) \d+ (?:failures?|errors?)"
     r"|(?:the )?following (?:tests?|specs?|scenarios?) (?:have )?failed"
@@ -72,7 +72,7 @@ SENTENCES = (
     re.compile(
         r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*"
         r"(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in:? (?:test )?"
-        r"[('\"`]?(?P<name>\w+\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
+        r"[('\"`]?(?P<name>\w+ ?\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
         r"(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6

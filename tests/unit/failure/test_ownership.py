@@ -42,7 +42,7 @@ def test_a_missing_key_is_a_missing_value_only_of_the_environment(
         ),
         ("python app.py", "", "ffmpeg", "crash", None),
         ("python app.py data.csv", "", "data.csv", "task_incomplete", "data.csv"),
-        ("python app.py", "", "data.csv", "crash", None),
+        ("python app.py", "", "data.csv", "crash", "data.csv"),
     ],
 )
 def test_a_file_that_is_not_found_is_what_it_is_wanted_for(
