@@ -1,14 +1,13 @@
 """The results of a run, as every report, the history and the workers of pytest-xdist exchange them.
 
 An `Attempt` is one thing that was tried, a `TaskResult` one task with all its attempts and fixes.
-Both travel between processes as JSON: `from_json` reads what `to_json` wrote, and ignores fields
-it does not know.
+They travel between processes as JSON: `from_json` reads what `to_json` wrote.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_ralph.text.regex import regex
 
@@ -45,19 +44,6 @@ def _masked(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return mask(value)
     return value
-
-
-def _known(cls: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `cls` that `data` has; JSON turned their tuples into lists."""
-    known = {name: data[name] for name in cls._fields if name in data}
-    for name, value in known.items():
-        if isinstance(value, list):
-            known[name] = tuple(value)
-    return known
-
-
-def _plain(parts: Iterable[Any]) -> list[dict[str, Any]]:
-    return [part.to_json() for part in parts]
 
 
 class Attempt(NamedTuple):
@@ -175,13 +161,6 @@ class Attempt(NamedTuple):
                 changed[name] = without_secrets
         return self._replace(**changed) if changed else self
 
-    def to_json(self) -> dict[str, Any]:
-        return self._asdict()
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
-        return cls(**_known(cls, data))
-
 
 # Words of our own, paths, hashes and numbers.
 _NEVER_SECRET = frozenset(
@@ -228,15 +207,6 @@ class FixResult(NamedTuple):
             children=tuple(child.masked(mask) for child in self.children),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "children": _plain(self.children)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FixResult:
-        children = tuple(cls.from_json(child) for child in data.get("children", ()))
-        return cls(**{**_known(cls, data), "children": children})
-
-
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
     flat = list(fixes)
@@ -262,6 +232,9 @@ class TaskResult(NamedTuple):
     attempts: tuple[Attempt, ...] = ()
     fixes: tuple[FixResult, ...] = ()
     commit: str = ""
+    # Whether it was run in recovery mode, and how often it could be verified.
+    recovery: bool = False
+    max_attempts: int = 1
     # The files that the task names and that were not there when it passed.
     absent: tuple[str, ...] = ()
     # Whether it ran in a copy of the project on another machine.
@@ -442,37 +415,37 @@ class TaskResult(NamedTuple):
             report=mask(self.report),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        data = self._asdict()
-        for name in ("attempts", "fixes", "regressions"):
-            data[name] = _plain(data[name])
-        return data
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TaskResult:
-        nested = {
-            "attempts": tuple(Attempt.from_json(attempt) for attempt in data.get("attempts", ())),
-            "fixes": tuple(FixResult.from_json(fix) for fix in data.get("fixes", ())),
-            "regressions": tuple(cls.from_json(one) for one in data.get("regressions", ())),
-        }
-        return cls(**{**_known(cls, data), **nested})
-
-
-class TaskReport(NamedTuple):
-    """What a pytest report carries about a task, as `report.ralph`."""
-
-    result: TaskResult
-    recovery: bool = False
-    max_attempts: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "result": self.result.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TaskReport:
-        return cls(**{**_known(cls, data), "result": TaskResult.from_json(data["result"])})
-
-
-def task_report(report: object) -> TaskReport | None:
-    """The TaskReport of a pytest report; None if it is not the report of a task that ran."""
+def task_result(report: object) -> TaskResult | None:
+    """The result that a pytest report carries as `report.ralph`; None if no task was run."""
     return getattr(report, "ralph", None)
+
+
+Result = TypeVar("Result", Attempt, FixResult, TaskResult)
+# The fields that consist of results.
+_NESTED: dict[str, Any] = {
+    "attempts": Attempt,
+    "fixes": FixResult,
+    "children": FixResult,
+    "regressions": TaskResult,
+}
+
+
+def to_json(result: Attempt | FixResult | TaskResult) -> dict[str, Any]:
+    """A result and those in it as dictionaries."""
+    data = result._asdict()
+    for name in _NESTED.keys() & data.keys():
+        data[name] = [to_json(part) for part in data[name]]
+    return data
+
+
+def from_json(cls: type[Result], data: Mapping[str, Any]) -> Result:
+    """What `to_json` has made; fields that the class does not have are ignored."""
+    known: dict[str, Any] = {}
+    for name in data.keys() & {*cls._fields}:  # type: ignore[attr-defined] # a named tuple
+        value = data[name]
+        if name in _NESTED:
+            value = [from_json(_NESTED[name], part) for part in value]
+        # JSON has no tuples.
+        known[name] = tuple(value) if isinstance(value, list) else value
+    return cls(**known)

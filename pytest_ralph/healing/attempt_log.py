@@ -47,6 +47,8 @@ class AttemptLog:
         run: str,
         record: Callable[[Record], None],
         mask: Callable[[str], str] = str,
+        recovery: bool = False,
+        max_attempts: int = 1,
     ) -> None:
         self.task = task
         self._mask = mask
@@ -73,6 +75,8 @@ class AttemptLog:
         self._spec_path = spec_path
         self._run = run
         self._record = record
+        self._recovery = recovery
+        self._max_attempts = max_attempts
         self._attempts: list[Attempt] = []
         self._fixes: dict[str, FixResult] = {}
         self._started = time.time()
@@ -405,6 +409,8 @@ class AttemptLog:
             duration=time.monotonic() - self._clock - self.waited,
             attempts=tuple(self._attempts),
             fixes=fix_tree(self._fixes.values(), task.id),
+            recovery=self._recovery,
+            max_attempts=self._max_attempts,
             final=final,
             notes=tuple(self.notes),
         )

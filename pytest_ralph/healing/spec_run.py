@@ -97,7 +97,7 @@ class SpecRun:
         self._first_attempt(run)
         result = run.finish()
         self.spec_files.failed.pop(task.name, None)
-        return result
+        return result._replace(recovery=self.recovery)
 
     def cut_short(self, task: Task, error: BaseException) -> TaskResult:
         """Return the result of a task that an exception ended, such as another plugin's limit."""
@@ -117,7 +117,7 @@ class SpecRun:
         run = self._task_run(task)
         log = self.takeover_log
         if log is not None:
-            run.result = self._result_of_dead_worker(run, log)
+            run.result = self._result_of_dead_worker(task, log)
             if run.result is not None:
                 return run
             log.begun(task.name)
@@ -310,17 +310,21 @@ class SpecRun:
             if not self._passed_before_crash(spec.get(name)):
                 failed[name] = FAILED_BEFORE
 
-    def _result_of_dead_worker(self, run: TaskRun, log: TakeoverLog) -> TaskResult | None:
+    def _result_of_dead_worker(self, task: Task, log: TakeoverLog) -> TaskResult | None:
         """The result of a task that another worker has begun; None if none has."""
-        name = run.task.name
+        name = task.name
         if name in log.results:
             return log.results[name]
         if name not in log.unfinished:
             return None
-        worker = log.unfinished[name]
-        if self._passed_before_crash(run.task):
-            return run.log.crashed_after_pass(worker, self.spec_files.fixes_of(run.task))
-        return run.log.crashed(worker)
+        return self.crashed(task, log.unfinished[name])
+
+    def crashed(self, task: Task, worker: str) -> TaskResult:
+        """Return the result of a task whose worker died; it may have passed before that."""
+        log = self._task_run(task).log
+        if self._passed_before_crash(task):
+            return log.crashed_after_pass(worker, self.spec_files.fixes_of(task))
+        return log.crashed(worker)
 
     def _passed_before_crash(self, task: Task | None) -> bool:
         """Whether a task that was open when the run began is checked off by now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import append_json, read_json_lines
-from pytest_ralph.results import TaskResult
+from pytest_ralph.results import TaskResult, from_json, to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ class TakeoverLog:
         self.unfinished: dict[str, str] = {}
         for begun_by, name, *result in read_json_lines(path):
             if result:
-                self.results[name] = TaskResult.from_json(result[0])
+                self.results[name] = from_json(TaskResult, result[0])
                 self.unfinished.pop(name, None)
             else:
                 self.results.pop(name, None)
@@ -35,4 +35,4 @@ class TakeoverLog:
         append_json(self._path, [self._worker, name])
 
     def ended(self, name: str, result: TaskResult) -> None:
-        append_json(self._path, [self._worker, name, result.to_json()])
+        append_json(self._path, [self._worker, name, to_json(result)])

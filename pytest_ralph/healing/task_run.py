@@ -88,6 +88,8 @@ class TaskRun:
             run=services.run_id,
             record=services.record,
             mask=services.mask,
+            recovery=recovery,
+            max_attempts=services.max_attempts,
         )
         self.timeout = task_timeout(task, services.settings.timeout)
         self.result: TaskResult | None = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ralph.results import Attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 OBSERVATIONS = ("verify", "execute")
 
@@ -86,14 +86,6 @@ class Record(NamedTuple):
         facts = {field: cells[column] for column, field in _FIELDS.items()}
         attempt = Attempt(started=cells["time"] - cells["duration"], **facts)
         return cls(cells["run"], cells["spec"], cells["task"], attempt)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**self._asdict(), "attempt": self.attempt.to_json()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Record:
-        attempt = Attempt.from_json(data["attempt"])
-        return cls(data["run"], data["spec"], data["task"], attempt)
 
 
 def _storable(value: Any) -> Any:

@@ -34,7 +34,6 @@ class Halt:
     """The end of work on a spec of which tasks failed."""
 
     tasks: tuple[TaskResult, ...]
-    max_attempts: int = 1
     # Name and place of what is kept: `("State", "specs/foo/.ralph-state.json")`.
     preserved: tuple[tuple[str, str], ...] = ()
     # The command that continues the work.
@@ -195,7 +194,7 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
             details = failure.error
         attempts = max(len(task.verifications), 1)
         yield page.status(task, "FAILED")
-        yield f"  Attempts: {attempts}/{max(attempts, halt.max_attempts)}"
+        yield f"  Attempts: {attempts}/{max(attempts, task.max_attempts)}"
         yield from page.field("  Error: ", kind)
         if details:
             yield from page.field("  Details: ", details)

@@ -46,7 +46,8 @@ SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 
 _CODE_SPAN = regex(r"`([^`\n]+)`")
-# Facts of an attempt that the page does not show.
+# Facts of a task and of an attempt that the page does not show.
+NOT_SHOWN_OF_TASK: dict[str, Any] = {"recovery": False, "max_attempts": 1, "regressions": ()}
 NOT_SHOWN: dict[str, Any] = {
     "guidance": "",
     "advice": (),
@@ -141,7 +142,7 @@ def embedded(run: RunSummary) -> str:
 
 def _embedded_task(task: TaskResult, root: str) -> dict[str, Any]:
     """Return a task with its attempts and fixes as JSON."""
-    data = _without_defaults(task)
+    data = _without_defaults(task._replace(**NOT_SHOWN_OF_TASK))
     if task.attempts:
         attempts = [_shortened(attempt, root) for attempt in task.attempts]
         data["attempts"] = [_without_defaults(attempt) for attempt in attempts]

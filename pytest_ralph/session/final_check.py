@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.healing.regressions import Key
-    from pytest_ralph.results import TaskReport, TaskResult
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
 
@@ -228,21 +228,21 @@ def _named_work(culprits: Iterable[Work]) -> str:
     return " or ".join(changes.values())
 
 
-def correct_report(run: Run, report: pytest.TestReport, found: TaskReport) -> pytest.TestReport:
+def correct_report(run: Run, report: pytest.TestReport, result: TaskResult) -> pytest.TestReport:
     """Replace `report`, the last one of a task, by one with its final result, and return that."""
     config = run.config
     corrected = copy(report)
-    corrected.ralph = found  # type: ignore[attr-defined]
-    corrected.duration = found.result.duration
+    corrected.ralph = result  # type: ignore[attr-defined]
+    corrected.duration = result.duration
     foreign = [pair for pair in report.user_properties if not pair[0].startswith("ralph.")]
-    corrected.user_properties = [*foreign, *junit.properties(found.result)]
-    if found.result.bad:
+    corrected.user_properties = [*foreign, *junit.properties(result)]
+    if result.bad:
         corrected.outcome = "failed"
-        corrected.longrepr = FailureText.of(found.result, run.root)  # type: ignore[assignment]
+        corrected.longrepr = FailureText.of(result, run.root)  # type: ignore[assignment]
 
     writer = config.pluginmanager.get_plugin(JunitAttempts.name)
     if writer is not None:
-        writer.testcases.replace(corrected, found.result)
+        writer.testcases.replace(corrected, result)
     last_failed = config.pluginmanager.get_plugin("lfplugin")
     if last_failed is not None:
         last_failed.pytest_runtest_logreport(corrected)

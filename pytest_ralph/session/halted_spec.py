@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_ralph.results import TaskReport, TaskResult
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.document import Spec
 
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 class HaltedSpec:
     """Notifies plugins that a spec is halted, and shows a person what is done and how to go on."""
 
-    def __init__(self, run: Run, path: str, reports: Sequence[TaskReport]) -> None:
+    def __init__(self, run: Run, path: str, results: Sequence[TaskResult]) -> None:
         self.run = run
         self.path = path
-        self.results = [report.result for report in reports]
-        self.max_attempts = max(report.max_attempts for report in reports)
+        self.results = results
 
     @cached_property
     def _spec(self) -> Spec | None:
@@ -80,7 +79,6 @@ class HaltedSpec:
         )
         return Halt(
             tasks=tuple(self._with_commit_message(result) for result in self.results),
-            max_attempts=self.max_attempts,
             preserved=preserved,
             command=command_line(
                 self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)

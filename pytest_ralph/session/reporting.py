@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ralph.report import junit
-from pytest_ralph.results import TaskReport, task_report
+from pytest_ralph.results import TaskResult, from_json, task_result, to_json
 from pytest_ralph.session.items import TaskItem
 from pytest_ralph.text.inert import one_line
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from pytest_ralph.report.failure_text import FailureText
-    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
 
 # By outcome: pytest's category, the letter, and the word with its colour.
@@ -55,9 +54,7 @@ class Reporting:
         if report.skipped and result.bad:
             # An `xfail` mark of the user: nothing has to be done about it.
             result = result._replace(outcome="skipped", reason=EXPECTED)
-        spec_run = self.run.spec_run(item.parent.spec)
-        max_attempts = spec_run.services.max_attempts
-        report.ralph = TaskReport(result, spec_run.recovery, max_attempts)  # type: ignore[attr-defined]
+        report.ralph = result  # type: ignore[attr-defined]
         self._passed = item if result.passed else None
         junit.add_properties(item, report, result)
         report.duration = result.duration
@@ -90,36 +87,35 @@ class Reporting:
         reason = f"passed, but another plugin made it fail: {_last_line(report)}"
         spec_run = self.run.spec_run(item.parent.spec)
         spec_run.take_back(item.task, reason)
-        found = task_report(report)
-        if found is not None:
-            result = found.result._replace(outcome="failed", reason=reason)
-            report.ralph = found._replace(result=result)  # type: ignore[attr-defined]
+        result = task_result(report)
+        if result is not None:
+            result = result._replace(outcome="failed", reason=reason)
+            report.ralph = result  # type: ignore[attr-defined]
             junit.add_properties(item, report, result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        found = task_report(report)
-        if found is None or report.when != "call":
+        result = task_result(report)
+        if result is None or report.when != "call":
             return None
-        return WORDS.get(found.result.outcome)
+        return WORDS.get(result.outcome)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(
         self, report: object
     ) -> Generator[None, dict[str, Any], dict[str, Any]]:
         data = yield
-        found = task_report(report)
-        if found:
-            data["ralph"] = found.to_json()
+        result = task_result(report)
+        if result is not None:
+            data["ralph"] = to_json(result)
         return data
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
         report = yield
-        found = task_report(report)
-        if found:
-            report.ralph = TaskReport.from_json(cast("dict[str, Any]", found))
+        if hasattr(report, "ralph"):
+            report.ralph = from_json(TaskResult, report.ralph)
             if report.failed and report.longrepr and isinstance(report.longrepr, str):
-                report.longrepr = self._failure_text(report.longrepr, report.ralph.result)
+                report.longrepr = self._failure_text(report.longrepr, report.ralph)
         return report
 
     def _failure_text(self, text: str, result: TaskResult) -> FailureText:
@@ -145,6 +141,6 @@ class JunitAttempts:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = task_report(report)
-        if found and report.when == "call":
-            self.testcases.add(report, found.result)
+        result = task_result(report)
+        if result is not None and report.when == "call":
+            self.testcases.add(report, result)

@@ -19,6 +19,7 @@ from pytest_ralph.spec.state import State
 from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ralph.session.xdist.worker import Handover
@@ -33,7 +34,8 @@ class Specs:
     def __init__(self, config: pytest.Config, root: Path, worker: Handover | None) -> None:
         self._config = config
         self._root = root
-        self._given = worker.specs if worker else {}
+        self._worker = worker
+        self._collected: dict[str, Spec] = {}
         self._plans: dict[Path, Plan] = {}
         self._awaiting: dict[Path, bool] = {}
         try:
@@ -52,9 +54,9 @@ class Specs:
 
         Raise SpecError if the file cannot be read, SettingError if its front matter is malformed.
         """
-        source = self._given.get(self.relative(path))
-        if source is not None:
-            return with_progress(Spec.parse(source, path, verify=self.settings.verify))
+        relative = self.relative(path)
+        if self._worker is not None and relative in self.snapshots:
+            return self.collected(relative)
         spec = with_progress(Spec.load(path, verify=self.settings.verify))
         spec.require_settings()
         self._require_shell(spec, self.settings_of(spec).shell)
@@ -65,6 +67,14 @@ class Specs:
         if shell and shell == spec.settings.get("shell") and not shutil.which(shell):
             line = spec.setting_lines["shell"]
             raise SettingError(f"{self.relative(spec.path)}:{line}: no such shell: {shell}")
+
+    def collected(self, path: str) -> Spec:
+        """Return one of the `snapshots` as a spec."""
+        if path not in self._collected:
+            source = self.snapshots[path]
+            spec = Spec.parse(source, self._root / path, verify=self.settings.verify)
+            self._collected[path] = with_progress(spec)
+        return self._collected[path]
 
     def reread(self, path: str) -> Spec | None:
         """Read the spec at a path in the project; None if it cannot be read any more."""
@@ -148,8 +158,13 @@ class Specs:
         return self._plans[spec.path]
 
     @cached_property
-    def snapshots(self) -> dict[str, str]:
-        """The text of every selected spec that can be read, by its path in the project."""
+    def snapshots(self) -> Mapping[str, str]:
+        """The text of every selected spec that can be read, by its path in the project.
+
+        In a controller and its workers, all texts are as they were at the start of the run.
+        """
+        if self._worker is not None:
+            return self._worker.specs
         found = {}
         for path in map(self.relative, find_specs(self._config)):
             spec = self.reread(path)
@@ -161,12 +176,16 @@ class Specs:
     @cached_property
     def tell_changes_apart(self) -> bool:
         """Whether another worker may have to know who changed what, by the specs that it has."""
-        specs = [self.reread(name) for name in self._given]
-        return any(self.settings_of(spec).tells_changes_apart for spec in specs if spec)
+        if self._worker is None:
+            return False
+        specs = [self.collected(path) for path in self.snapshots]
+        return any(self.settings_of(spec).tells_changes_apart for spec in specs)
 
     def are_others_at_work(self, spec: Spec) -> bool:
         """Return whether other workers may be working on other specs at the same time."""
-        return any(self._root / name != spec.path for name in self._given)
+        if self._worker is None:
+            return False
+        return any(self._root / path != spec.path for path in self.snapshots)
 
 
 def command_line_layer(config: pytest.Config) -> Layer:

@@ -22,7 +22,7 @@ from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.run_summary import RunSummary
-from pytest_ralph.results import TaskReport, TaskResult, task_report
+from pytest_ralph.results import task_result
 from pytest_ralph.session.discovery import shown_path
 from pytest_ralph.session.messages import is_terminal_reporter, terminal_reporter
 from pytest_ralph.spec.completion import is_complete
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.history.stats import RunCounts
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
     from pytest_ralph.spec.task import Task
@@ -65,16 +66,17 @@ class EndOfRun:
         self.run.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        found = task_report(report)
-        if found:
-            self.results.reports[report.nodeid] = found
-            self._logged[report.nodeid] = report
         if report.failed:
             self.results.failed_reports.add(report.nodeid)
-        elif found:
+        result = task_result(report)
+        if result is None:
+            return
+        self.results.by_nodeid[report.nodeid] = result
+        self._logged[report.nodeid] = report
+        if not report.failed:
             # A rerun that passed replaces the report that failed.
             self.results.failed_reports.discard(report.nodeid)
-        broken = [one for one in found.result.regressions if one.bad] if found else []
+        broken = [one for one in result.regressions if one.bad]
         if broken:
             self._count_failures(len(broken))
 
@@ -90,7 +92,7 @@ class EndOfRun:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Check everything once more, let others write their reports, and write ours."""
-        if self.run.worker or not (self.results.reports or self.run.interrupted):
+        if self.run.worker or not (self.results.by_nodeid or self.run.interrupted):
             yield
             return
         blocked = any(task.outcome == "blocked" for task in self.results.tasks)
@@ -126,8 +128,9 @@ class EndOfRun:
         if nodeid not in self._logged:
             # It passed in a [P] group, and the run was stopped before pytest got to it.
             return
-        report = self.results.add_healed(nodeid, healed)
-        self._logged[nodeid] = correct_report(self.run, self._logged[nodeid], report)
+        result = self.results.by_nodeid[nodeid].followed_by(healed)
+        self.results.by_nodeid[nodeid] = result
+        self._logged[nodeid] = correct_report(self.run, self._logged[nodeid], result)
 
     def _heal_rest(self, session: pytest.Session) -> None:
         """Recover tasks that passed, and that work on other tasks has broken since.
@@ -136,10 +139,7 @@ class EndOfRun:
         """
         if session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return
-        may_break = self.run.settings.execute or any(
-            report.recovery for report in self.results.reports.values()
-        )
-        if not may_break:
+        if not self.run.settings.execute and not self.results.recovery:
             return
         # Imported here: most runs change no files.
         from pytest_ralph.session.final_check import FinalCheck
@@ -220,9 +220,8 @@ class EndOfRun:
             return False
         if self.run.config.option.verbose >= 2:
             return False
-        for report in self.results.reports.values():
-            result = report.result
-            if report.recovery or result.outcome != "passed":
+        for result in self.results.tasks:
+            if result.recovery or result.outcome != "passed":
                 return False
             if result.notes or len(result.attempts) > 1:
                 return False
@@ -245,7 +244,7 @@ class EndOfRun:
             return interrupted_lines(headings, command, where)
         if not failed or self._is_next_left_out():
             return []
-        recovery = any(report.recovery for report in self.results.reports.values())
+        recovery = self.results.recovery
         return next_lines(failed, command, where, recovery=recovery, set_up=set_up)
 
     def _is_next_left_out(self) -> bool:
@@ -257,7 +256,7 @@ class EndOfRun:
         return verbosity >= 2 and bool(halted) and not self.run.settings.keep_going
 
     def pytest_unconfigure(self) -> None:
-        if self.run.worker or not self.results.reports:
+        if self.run.worker or not self.results.by_nodeid:
             return
         for directory in (self.run.directory / LOGS_NAME, self.run.backups.parent):
             prune_logs(directory, keep_runs=self.run.settings.keep_logs)
@@ -269,60 +268,59 @@ class EndOfRun:
 class RunResults:
     """The results of all tasks of a run; complete once all reports are in.
 
-    reports: The report of each task, by node id.
+    by_nodeid: The result of each task.
     failed_reports: The node ids that pytest counts as failed, whoever made them fail.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.reports: dict[str, TaskReport] = {}
+        self.by_nodeid: dict[str, TaskResult] = {}
         self.failed_reports: set[str] = set()
 
     @property
     def tasks(self) -> list[TaskResult]:
-        return [report.result for report in self.reports.values()]
+        return list(self.by_nodeid.values())
 
-    def _specs(self, *, executed: bool = False) -> dict[str, list[TaskReport]]:
-        """Return the reports of the specs run in recovery mode, by the path of the spec.
+    @property
+    def recovery(self) -> bool:
+        """Whether any spec was run in recovery mode."""
+        return any(result.recovery for result in self.tasks)
+
+    def _specs(self, *, executed: bool = False) -> dict[str, list[TaskResult]]:
+        """Return the results of the specs run in recovery mode, by the path of the spec.
 
         executed: Whether to include the specs of which an executor carries out the tasks.
         """
         found = defaultdict(list)
-        for report in self.reports.values():
-            if report.recovery or executed:
-                found[report.result.spec_path].append(report)
+        for result in self.tasks:
+            if result.recovery or executed:
+                found[result.spec_path].append(result)
         return dict(sorted(found.items()))
-
-    def add_healed(self, nodeid: str, healed: TaskResult) -> TaskReport:
-        """Add what happened to a task after it had passed to its report, and return that."""
-        report = self.reports[nodeid]
-        self.reports[nodeid] = report._replace(result=report.result.followed_by(healed))
-        return self.reports[nodeid]
 
     def complete_specs(self) -> list[str]:
         """Return the names of the specs in which every task is checked off and none failed."""
         names = []
-        for path, reports in self._specs(executed=self.run.settings.execute).items():
-            if any(report.result.bad for report in reports):
+        for path, results in self._specs(executed=self.run.settings.execute).items():
+            if any(result.bad for result in results):
                 continue
             if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
                 # Another plugin made the report of a task fail.
                 continue
             with suppress(SpecError):
                 if is_complete(Spec.load(self.run.root / path)):
-                    names.append(reports[0].result.spec)
+                    names.append(results[0].spec)
         return names
 
     @cached_property
     def halted_specs(self) -> list[HaltedSpec]:
         """The specs run in recovery mode in which tasks failed for good."""
         halted = []
-        for path, reports in self._specs().items():
-            if any(report.result.bad for report in reports):
+        for path, results in self._specs().items():
+            if any(result.bad for result in results):
                 # Imported here: most runs end well.
                 from pytest_ralph.session.halted_spec import HaltedSpec
 
-                halted.append(HaltedSpec(self.run, path, reports))
+                halted.append(HaltedSpec(self.run, path, results))
         return halted
 
     @cached_property

@@ -295,9 +295,7 @@ def os_text(data: bytes) -> str:
 def told_on_the_terminal(text: str) -> str:
     run = story_of(text)
     failed = run.tasks[0]
-    halt = Halt(
-        tasks=run.tasks, max_attempts=4, preserved=(("State", "x"),), command="pytest --ralph"
-    )
+    halt = Halt(tasks=run.tasks, preserved=(("State", "x"),), command="pytest --ralph")
     return "\n".join(
         [
             str(FailureText.of(failed._replace(notes=(text,)))),

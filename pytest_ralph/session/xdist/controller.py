@@ -14,28 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
-from pytest_ralph.results import TaskReport
 from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.session.collect import lines_about_specs
 from pytest_ralph.session.discovery import split_nodeid
 from pytest_ralph.session.messages import terminal_reporter
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
 from pytest_ralph.session.xdist.worker import KEY, send_handover
-from pytest_ralph.spec.document import Spec, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.collect import SelectedTasks
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.inbox import Inbox
     from pytest_ralph.session.xdist.scheduling import Progress
-    from pytest_ralph.spec.task import Task
 
 
 class Controller:
@@ -93,13 +88,10 @@ class Controller:
         selected = []
         for path, of_spec in names.items():
             if path in self.run.specs.snapshots:
-                spec = self._load(path)
+                spec = self.run.specs.collected(path)
                 tasks = [task for task in spec.tasks if task.name in of_spec]
                 selected.append((spec, tasks))
         return selected
-
-    def _load(self, path: str) -> Spec:
-        return self.run.specs.load(self.run.root / path)
 
     # Reports
 
@@ -133,7 +125,7 @@ class Controller:
         if lines:
             self.run.messages.show(lines)
         for record in message.get("records", ()):
-            self.run.resources.history.record(Record.from_json(record))
+            self.run.resources.history.record(Record.from_row(record))
 
     # The end of a worker
 
@@ -143,11 +135,11 @@ class Controller:
             # After -x, pytest-xdist has ended the workers.
             return
         self.run.run_directory.interrupt()
-        for path, snapshot in self.run.specs.snapshots.items():
-            spec_path = self.run.root / path
-            unfinished = self.run.run_directory.takeover_log(spec_path).unfinished
+        for path in self.run.specs.snapshots:
+            log = self.run.run_directory.takeover_log(self.run.root / path)
+            unfinished = log.unfinished
             if unfinished:
-                spec = Spec.parse(snapshot, spec_path)
+                spec = self.run.specs.collected(path)
                 tasks = [task for task in spec.tasks if task.name in unfinished]
                 self.run.interrupted += [f"{spec.name} {task.heading}" for task in tasks]
 
@@ -194,52 +186,17 @@ class Controller:
         path, name = split_nodeid(crashitem)
         if path not in self.run.specs.snapshots:
             return
-        spec = self._load(path)
+        spec = self.run.specs.collected(path)
         task = spec[name]
-        result = self._crash_result(spec, path, task, report.node.gateway.id)
+        result = self.run.spec_run(spec).crashed(task, report.node.gateway.id)
         if result.passed:
             report.outcome = "passed"
             report.longrepr = None
         report.when = "call"
         report.location = (path, task.line - 1, result.heading)
-        settings = self.run.specs.settings_of(spec)
-        recovery = self.run.specs.is_recovered(spec)
-        report.ralph = TaskReport(result, recovery, settings.max_fixes + 1)
+        report.ralph = result
         report.user_properties = junit.properties(result)
         junit.write_properties(self.run.config, report)
-
-    def _crash_result(self, spec: Spec, path: str, task: Task, worker: str) -> TaskResult:
-        log = AttemptLog(
-            task,
-            spec=spec.name,
-            spec_path=path,
-            run=self.run.id,
-            record=self.run.resources.history.record,
-        )
-        fixes = _fixes_before_crash(spec.path, self.run.specs.snapshots[path], task.name)
-        if fixes is None:
-            return log.crashed(worker)
-        return log.crashed_after_pass(worker, fixes)
-
-
-def _fixes_before_crash(path: Path, snapshot: str, name: str) -> list[str] | None:
-    """Return the fixes of a task that had passed before its worker died, None if it had not.
-
-    It had passed if it was open when the run began and is checked off now.
-    """
-    try:
-        before = Spec.parse(snapshot, path)
-        now = Spec.load(path)
-    except SpecError:
-        return None
-    old_task = before.get(name)
-    task = now.get(name)
-    if old_task is None or task is None:
-        return None
-    if old_task.checked or not task.checked:
-        return None
-    fixes = [fix for fix in now.tasks if fix.fix_for == task.id]
-    return [fix.id for fix in fixes if fix.name not in before]
 
 
 # Seconds that another machine has to clean up.

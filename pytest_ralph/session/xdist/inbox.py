@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.healing.spec_run import SpecRun
-    from pytest_ralph.results import TaskReport, TaskResult
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
-    from pytest_ralph.spec.document import Spec
     from pytest_ralph.spec.task import Task
 
 # What became of the changes of a task, for the state and the progress file.
@@ -44,8 +43,6 @@ class Inbox:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        # Each spec as it was before the first of its tasks was reported.
-        self._specs: dict[str, Spec] = {}
         # Whether other machines have changes that the project does not have.
         self._differs = False
 
@@ -55,8 +52,7 @@ class Inbox:
         A task whose changes conflict with others is recovered here. If that does not help, or if
         they do not pass here, it becomes a failed task.
         """
-        found: TaskReport = report.ralph
-        result = _with_local_logs(found.result, root, self._run.root)
+        result = _with_local_logs(report.ralph, root, self._run.root)
         self._write_logs(work.get("logs", ()))
         try:
             result, problem = self._take_over(result, work)
@@ -68,7 +64,7 @@ class Inbox:
             report.longrepr = f"{result.heading}: {problem}"
         elif result.passed:
             result = result._replace(commit=self._commit(result) or result.commit)
-        report.ralph = found._replace(result=result)
+        report.ralph = result
 
     def _take_over(self, result: TaskResult, data: dict[str, Any]) -> tuple[TaskResult, str]:
         """Write what was done into the project.
@@ -76,9 +72,11 @@ class Inbox:
         Return the result that the task has now, and why it does not pass here.
         """
         for path, operations in data.get("operations", {}).items():
-            repeat(self._spec_run(path).spec_files, self._specs[path], operations)
-        spec_run = self._spec_run(result.spec_path)
-        task = self._specs[result.spec_path][result.name]
+            collected = self._run.specs.collected(path)
+            repeat(self._run.spec_run(collected).spec_files, collected, operations)
+        collected = self._run.specs.collected(result.spec_path)
+        spec_run = self._run.spec_run(collected)
+        task = collected[result.name]
         files = []
         for path, base, new in data.get("files", ()):
             if _is_acceptable(path):
@@ -99,17 +97,13 @@ class Inbox:
 
     def _commit(self, result: TaskResult) -> str:
         """Commit what was merged for a task, if commits are asked for; return the commit."""
-        task = self._specs[result.spec_path][result.name]
+        collected = self._run.specs.collected(result.spec_path)
+        task = collected[result.name]
         try:
-            return self._spec_run(result.spec_path).checkpoints.passed(task)
+            return self._run.spec_run(collected).checkpoints.passed(task)
         except GitError as error:
             self._run.messages.note(f"no commit for {result.id}: {error}")
             return ""
-
-    def _spec_run(self, path: str) -> SpecRun:
-        if path not in self._specs:
-            self._specs[path] = self._run.specs.load(self._run.root / path)
-        return self._run.spec_run(self._specs[path])
 
     def _write_logs(self, logs: Iterable[Sequence[Any]]) -> None:
         for path, packed in logs:

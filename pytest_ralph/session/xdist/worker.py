@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
     from pathlib import Path
 
-    from pytest_ralph.results import TaskReport
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.outbox import Outbox
 
@@ -136,16 +136,15 @@ class Worker:
         message = self._take_message()
         if self.run.run_directory.is_elsewhere and hasattr(report, "ralph"):
             message |= self._work(item, report.ralph)
-            result = report.ralph.result._replace(elsewhere=True)
-            report.ralph = report.ralph._replace(result=result)  # type: ignore[attr-defined]
+            report.ralph = report.ralph._replace(elsewhere=True)  # type: ignore[attr-defined]
         if message:
             report.ralph_message = message  # type: ignore[attr-defined]
         return report
 
-    def _work(self, item: Any, report: TaskReport) -> dict[str, Any]:
+    def _work(self, item: Any, result: TaskResult) -> dict[str, Any]:
         """Return what was done about a task in a copy of the project."""
         spec_run = self.run.spec_run(item.parent.spec)
-        work = self._outbox.collect(spec_run, report.result)
+        work = self._outbox.collect(spec_run, result)
         return {"work": work, "root": str(self.run.root)} if work else {}
 
     @cached_property
@@ -162,7 +161,7 @@ class Worker:
         message = {
             "notes": messages.notes,
             "lines": messages.unwritten,
-            "records": [record.to_json() for record in resources.records],
+            "records": [record.row() for record in resources.records],
         }
         messages.notes = []
         messages.unwritten = []

@@ -31,10 +31,15 @@ HALT = Halt(
     tasks=(
         TaskResult("0.1", title="Bootstrap", commit="chore(bootstrap): add quality tools"),
         TaskResult("2.2", title="Frontend", commit="feat(ui): add login form"),
-        TaskResult("2.1", title="Backend", outcome="failed", attempts=(FAILURE, FAILURE)),
+        TaskResult(
+            "2.1",
+            title="Backend",
+            outcome="failed",
+            attempts=(FAILURE, FAILURE),
+            max_attempts=2,
+        ),
         TaskResult("3.1", title="Integration", outcome="blocked", reason="blocked by 2.1"),
     ),
-    max_attempts=2,
     preserved=(("Directory", ".ralph/"), ("State files", "2 specs"), ("Logs", ".ralph/logs/")),
     command="pytest --ralph-recovery specs/foo",
 )

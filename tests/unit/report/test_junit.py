@@ -10,7 +10,7 @@ import pytest
 from junitparser import xunit2
 
 from pytest_ralph.report.junit import attempt_element, properties
-from pytest_ralph.results import Attempt, FixResult, TaskResult
+from pytest_ralph.results import Attempt, FixResult, TaskResult, to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ CONFTEST = """
     import pytest
     from _pytest.junitxml import xml_key
     from pytest_ralph.report import junit
-    from pytest_ralph.results import TaskResult
+    from pytest_ralph.results import TaskResult, from_json
 
     def pytest_collect_file(file_path, parent):
         if file_path.suffix == ".story":
@@ -54,7 +54,7 @@ CONFTEST = """
         report = yield
         if call.when == "call":
             report.story = item.story
-            junit.add_properties(item, report, TaskResult.from_json(item.story))
+            junit.add_properties(item, report, from_json(TaskResult, item.story))
         return report
 
     class Attempts:
@@ -66,7 +66,7 @@ CONFTEST = """
             writer = self.config.stash.get(xml_key, None)
             if writer is not None and hasattr(report, "story"):
                 testcase = writer.node_reporter(report)
-                junit.add_attempts(testcase, report, TaskResult.from_json(report.story))
+                junit.add_attempts(testcase, report, from_json(TaskResult, report.story))
 
     def pytest_configure(config):
         config.pluginmanager.register(Attempts(config))
@@ -115,7 +115,7 @@ STORIES = (PASSED, RECOVERED, FAILED, MANUAL)
 
 def run(pytester: pytest.Pytester, *stories: TaskResult, args: tuple[str, ...] = ()) -> Path:
     pytester.makeconftest(CONFTEST)
-    pytester.makefile(".story", foo=json.dumps([story.to_json() for story in stories]))
+    pytester.makefile(".story", foo=json.dumps([to_json(story) for story in stories]))
     start = pytester.runpytest_subprocess if "-n2" in args else pytester.runpytest_inprocess
     start("--junitxml=result.xml", "-p", "no:ralph", *args)
     return pytester.path / "result.xml"
@@ -233,7 +233,7 @@ def test_whatever_a_command_printed_the_file_stays_xml(pytester: pytest.Pytester
 
 def test_without_a_junit_file_nothing_is_done(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(CONFTEST)
-    pytester.makefile(".story", foo=json.dumps([RECOVERED.to_json()]))
+    pytester.makefile(".story", foo=json.dumps([to_json(RECOVERED)]))
     pytester.runpytest_inprocess("-p", "no:ralph").assert_outcomes(passed=1)
 
 
