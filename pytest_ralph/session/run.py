@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.items import TaskItem
-    from pytest_ralph.session.xdist.worker import Handover
+    from pytest_ralph.session.xdist.handover import Handover
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
 
@@ -49,8 +49,6 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.worker = _handover(config)
-        worker_id = ""
-        every_spec = False
         if self.worker is None:
             correct_root(config)
             self.root: Path = config.rootpath
@@ -58,17 +56,13 @@ class Run:
         else:
             self.root = self.worker.find_project(config.rootpath)
             self.id = self.worker.run_id
-            worker_id = self.worker.worker_id
-            every_spec = self.worker.every_spec
         self.directory = self.root / RALPH_DIRECTORY
         self.backups = backups_directory(self.root) / self.id
         self.started = time.time()
         self.session: pytest.Session | None = None
         # What Ctrl-C cut off.
         self.interrupted: list[str] = []
-        self.run_directory = RunDirectory(
-            self.directory / RUNS_NAME / self.id, worker_id, every_spec=every_spec
-        )
+        self.run_directory = RunDirectory(self.directory / RUNS_NAME / self.id, self.worker)
         self.messages = Messages(config, self.root, self._mask)
         self.specs = Specs(config, self.root, self.worker)
         self.resources = Resources(self)
@@ -164,9 +158,10 @@ def _handover(config: pytest.Config) -> Handover | None:
     if not hasattr(config, "workerinput"):
         return None
     # Imported here: without workers, nothing else needs the module.
-    from pytest_ralph.session.xdist.worker import Handover
+    from pytest_ralph.session.xdist.handover import KEY, Handover
 
-    return Handover.received(config)
+    given = config.workerinput.get(KEY)
+    return Handover(**given) if given else None
 
 
 def new_run_id() -> str:
@@ -228,7 +223,8 @@ def _open_files(run: Run, spec: Spec) -> SpecFiles:
     files_class = SpecFiles
     if run.run_directory.is_elsewhere:
         # Only workers on another machine need these modules.
-        from pytest_ralph.session.xdist.outbox import RecordedSpecFiles, keep_originals
+        from pytest_ralph.session.xdist.copies import keep_originals
+        from pytest_ralph.session.xdist.outbox import RecordedSpecFiles
 
         files_class = RecordedSpecFiles
     spec_files = files_class(spec, run.specs.plan(spec), verify=run.settings.verify, state=state)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.healing.takeover_log import TakeoverLog
-
+    from pytest_ralph.session.xdist.handover import Handover
 
 # Marks the directory that the controller created, and one in a project that had no `.ralph`.
 CONTROLLER_NAME = "controller"
@@ -26,29 +26,26 @@ NEW_NAME = "new"
 class RunDirectory:
     """The shared directory of a run, as one of its processes sees it.
 
-    worker: The id of this worker, empty in the controller.
-    every_spec: Whether every worker runs every spec, so that none takes over from another.
     with_controller: Whether the controller created the directory, so that its files are ours too.
     """
 
-    def __init__(self, path: Path, worker: str = "", *, every_spec: bool = False) -> None:
+    def __init__(self, path: Path, worker: Handover | None) -> None:
         self.path = path
-        self.worker = worker
-        self.every_spec = every_spec
         self.with_controller = (path / CONTROLLER_NAME).exists()
+        self._worker = worker
         self._turn = TurnLock(path, "turn")
         self._has_turn = False
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether this is a worker that has only a copy of the project."""
-        return bool(self.worker) and not self.with_controller
+        return self._worker is not None and not self.with_controller
 
     def create(self) -> None:
         """Create the directory; the controller does before it starts a worker."""
         is_new = not self.path.parent.parent.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        if not self.worker:
+        if self._worker is None:
             (self.path / CONTROLLER_NAME).touch()
         elif is_new:
             (self.path / NEW_NAME).touch()
@@ -71,10 +68,14 @@ class RunDirectory:
         """Return what has become of the tasks of a spec in this run."""
         from pytest_ralph.healing.takeover_log import TakeoverLog
 
-        name = spec_key(spec_path)
-        if self.every_spec:
-            name += f"-{self.worker}"
-        return TakeoverLog(self.path / name, self.worker)
+        path = self.path / spec_key(spec_path)
+        if self._worker is None:
+            return TakeoverLog(path)
+        worker_id = self._worker.worker_id
+        if self._worker.every_spec:
+            # No worker takes over from another.
+            path = path.with_name(f"{path.name}-{worker_id}")
+        return TakeoverLog(path, worker_id)
 
     def take_turn(self) -> None:
         """Wait until no other worker writes specs; nobody else can until `end_turn`."""
@@ -93,14 +94,14 @@ class RunDirectory:
     def register_worker(self) -> None:
         """Record that this worker shares the directory with the controller, or create another."""
         if self.with_controller:
-            self._marks(self.worker).touch()
+            self._own_marks.touch()
         else:
             self.create()
 
     def record_mark(self, mark: int) -> None:
         """Record the mark that processes started by this worker carry."""
         self.create()
-        with self._marks(self.worker).open("a", encoding="utf-8") as file:
+        with self._own_marks.open("a", encoding="utf-8") as file:
             file.write(f"{mark}\n")
 
     def marks_of(self, worker: str) -> list[int]:
@@ -115,6 +116,11 @@ class RunDirectory:
 
     def _marks(self, worker: str) -> Path:
         return self.path / f"{worker}.marks"
+
+    @property
+    def _own_marks(self) -> Path:
+        assert self._worker is not None
+        return self._marks(self._worker.worker_id)
 
     # Ending all workers after -x, --maxfail or Ctrl-C.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ralph.session.xdist.worker import Handover
+    from pytest_ralph.session.xdist.handover import Handover
 
 
 class Specs:

@@ -7,8 +7,6 @@ and history records come back with the workers' reports.
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +18,12 @@ from pytest_ralph.running.strays import Mark, kill_marked
 from pytest_ralph.session.collect import lines_about_specs
 from pytest_ralph.session.discovery import split_nodeid
 from pytest_ralph.session.messages import terminal_reporter
+from pytest_ralph.session.xdist.copies import Places
+from pytest_ralph.session.xdist.handover import KEY, Handover
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
-from pytest_ralph.session.xdist.worker import KEY, send_handover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from pytest_ralph.session.collect import SelectedTasks
     from pytest_ralph.session.run import Run
@@ -34,18 +32,26 @@ if TYPE_CHECKING:
 
 
 class Controller:
-    """Registered in the process that starts the workers."""
+    """Hands the specs to the workers, and takes in what they report.
+
+    Registered in the process that starts the workers. The hooks are in the order of a run: workers
+    are started, they have collected, they report, they end or die.
+
+    _is_checked: Whether the specs have been locked and checked.
+    _called: The reports of tasks whose teardown has not been reported, by node id.
+    _finished: The node ids of tasks and tests whose teardown has been reported.
+    _failures: How many tasks and tests have failed.
+    """
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self._is_checked = False
-        self._failures = 0
-        # Node ids whose teardown was reported, and reports of calls whose teardown was not.
-        self._finished: set[str] = set()
         self._called: dict[str, pytest.TestReport] = {}
+        self._finished: set[str] = set()
+        self._failures = 0
         self._places = Places(run.id)
 
-    # Before the first task
+    # Workers are started
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> SpecScheduling | None:
@@ -55,6 +61,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_newgateway(self, gateway: Any) -> None:
+        """Prepare to clean up after workers that get a copy of the project."""
         if gateway.spec.popen and not gateway.spec.chdir:
             return
         session = self.run.config.pluginmanager.getplugin("dsession")
@@ -63,8 +70,9 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         self.run.run_directory.create()
-        every_spec = self.run.config.getvalue("dist") == "each"
-        send_handover(node, self.run, every_spec=every_spec)
+        node.workerinput[KEY] = Handover.to_worker(node, self.run)._asdict()
+
+    # They have collected
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -81,6 +89,7 @@ class Controller:
                 reporter.write_line(line)
 
     def _selected(self, ids: Sequence[str]) -> list[SelectedTasks]:
+        """Return the specs to which node ids belong, each with its tasks among them."""
         names: dict[str, set[str]] = {}
         for nodeid in ids:
             path, name = split_nodeid(nodeid)
@@ -93,7 +102,7 @@ class Controller:
                 selected.append((spec, tasks))
         return selected
 
-    # Reports
+    # They report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -119,6 +128,7 @@ class Controller:
         return Inbox(self.run)
 
     def _receive(self, message: dict[str, Any]) -> None:
+        """Take over what a worker would have written on a terminal and into the history."""
         for note in message.get("notes", ()):
             self.run.messages.note(note)
         lines = message.get("lines")
@@ -127,7 +137,7 @@ class Controller:
         for record in message.get("records", ()):
             self.run.resources.history.record(Record.from_row(record))
 
-    # The end of a worker
+    # They are interrupted, they end or die
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """End what the workers run. A signal to this process alone does not reach them."""
@@ -137,11 +147,12 @@ class Controller:
         self.run.run_directory.interrupt()
         for path in self.run.specs.snapshots:
             log = self.run.run_directory.takeover_log(self.run.root / path)
-            unfinished = log.unfinished
-            if unfinished:
-                spec = self.run.specs.collected(path)
-                tasks = [task for task in spec.tasks if task.name in unfinished]
-                self.run.interrupted += [f"{spec.name} {task.heading}" for task in tasks]
+            if not log.unfinished:
+                continue
+            spec = self.run.specs.collected(path)
+            for task in spec.tasks:
+                if task.name in log.unfinished:
+                    self.run.interrupted.append(f"{spec.name} {task.heading}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -153,12 +164,6 @@ class Controller:
             # The worker could not end its processes, and its tasks go to another worker.
             for mark in self.run.run_directory.marks_of(node.gateway.id):
                 kill_marked(Mark(mark, 0), whole_run=True)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Clean up on other machines while their gateways are open."""
-        for line in self._places.clean_up():
-            self.run.messages.note(line)
 
     def _progress(self, node: Any, nodeid: str) -> Progress:
         """Return how far a dead worker had come with an item."""
@@ -198,82 +203,10 @@ class Controller:
         report.user_properties = junit.properties(result)
         junit.write_properties(self.run.config, report)
 
+    # The end of the run
 
-# Seconds that another machine has to clean up.
-TIME_LIMIT = 60
-
-# Programs that run over there, in the directory of the worker.
-LOOK = """
-import os, platform
-missing = [name for name in channel.receive() if not os.path.lexists(name)]
-channel.send((platform.node(), os.getcwd(), missing))
-"""
-CLEAN_UP = """
-from pytest_ralph.session.xdist.outbox import clean_up
-clean_up(*channel.receive())
-"""
-
-
-@dataclass
-class Place:
-    """A directory on another machine in which workers were started.
-
-    new: The copies of the project that this run made in it.
-    roots: Where workers that have run their last task found the project.
-    channels: Each is closed when its worker has ended.
-    """
-
-    new: list[str]
-    gateways: list[Any] = field(default_factory=list)
-    roots: set[str] = field(default_factory=set)
-    channels: list[Any] = field(default_factory=list)
-
-
-class Places:
-    """Knows which copies of the project the run itself has made, and removes those at the end.
-
-    A copy that was there before stays, and is put back as it was.
-    """
-
-    def __init__(self, run_id: str) -> None:
-        self._run_id = run_id
-        self._places: dict[str, Place] = {}
-
-    def add(self, gateway: Any, sources: Iterable[Path]) -> None:
-        """Look, before xdist copies `sources`, which of them are not there yet."""
-        names = [source.name for source in sources]
-        channel = gateway.remote_exec(LOOK)
-        channel.send(names)
-        host, directory, missing = channel.receive(TIME_LIMIT)
-        channel.waitclose(TIME_LIMIT)
-        # A second worker in the same place finds what was copied for the first one.
-        place = self._places.setdefault(f"{host}:{directory}", Place(missing))
-        place.gateways.append(gateway)
-        gateway.ralph_place = place
-
-    def add_root(self, node: Any, root: str) -> None:
-        """Record where a worker, which has run its last task, found the project."""
-        place: Place = node.gateway.ralph_place
-        place.roots.add(root)
-        place.channels.append(node.channel)
-
-    def clean_up(self) -> list[str]:
-        """Put back and remove what the run left; return a line about each place that failed."""
-        lines = []
-        for name, place in self._places.items():
-            for channel in place.channels:
-                # Until then the worker may write files. Its errors are reported by xdist.
-                with contextlib.suppress(Exception):
-                    channel.waitclose(TIME_LIMIT)
-            if not any(self._clean_up_through(gateway, place) for gateway in place.gateways):
-                lines.append(f"{name} could not be cleaned up")
-        return lines
-
-    def _clean_up_through(self, gateway: Any, place: Place) -> bool:
-        # A worker that died took its gateway with it.
-        with contextlib.suppress(Exception):
-            channel = gateway.remote_exec(CLEAN_UP)
-            channel.send((sorted(place.roots), place.new, self._run_id))
-            channel.waitclose(TIME_LIMIT)
-            return True
-        return False
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Clean up on other machines while their gateways are open."""
+        for line in self._places.clean_up():
+            self.run.messages.note(line)

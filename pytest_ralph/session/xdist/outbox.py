@@ -1,4 +1,4 @@
-"""What a worker on another machine sends home, and what it leaves there.
+"""What a worker on another machine sends home.
 
 With the report of a task it sends the files that executors and repairs changed for the task, each
 with the version before, the changes of tasks.md, state and progress, and the logs of the attempts.
@@ -10,24 +10,17 @@ that in the project keeps what the user wrote into the same files meanwhile.
 from __future__ import annotations
 
 import base64
-import json
-import os
-import shutil
 import stat
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import Failure
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
-from pytest_ralph.fixing.change_log import read_changes, undo_changes
-from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side, write_side
+from pytest_ralph.fixing.change_log import read_changes
+from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side
 from pytest_ralph.fixing.snapshot import state_below
 from pytest_ralph.healing.guard import SEVERAL
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
-from pytest_ralph.session.locks import spec_key
-from pytest_ralph.session.run_directory import NEW_NAME
 from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
@@ -137,8 +130,6 @@ def _unpacked(value: Any, collected: Spec, current: Spec) -> Any:
 # Larger files are not sent.
 MAX_SIZE = 10 * 1024 * 1024
 MAX_LOG_SIZE = 1024 * 1024
-# In the run directory: the files of a spec as they were.
-ORIGINALS_SUFFIX = ".originals"
 
 # A version of a file: content, mode, and whether it is a link. None stands for no file.
 PackedSide = list[Any] | None
@@ -232,45 +223,3 @@ class Outbox:
         if not self._backups.is_dir():
             return []
         return sorted(self._run.resources.tree.protected.get(owner, ()))
-
-
-# What stays on the other machine
-
-
-def keep_originals(run: Run, files: Sequence[Path]) -> None:
-    """Keep the files of a spec as they are before the first of its tasks."""
-    originals = run.run_directory.path / f"{spec_key(files[0])}{ORIGINALS_SUFFIX}"
-    if originals.exists():
-        # By a worker that died.
-        return
-    paths = [os.path.relpath(file, run.root) for file in files]
-    sides = {path: pack(read_side(run.root, path)) for path in paths}
-    run.run_directory.create()
-    write_atomically(originals, json.dumps(sides))
-
-
-def clean_up(roots: Sequence[str], new: Sequence[str], run_id: str) -> None:
-    """Remove the `new` copies in this directory, and put back what a run changed in others."""
-    copies = [Path.cwd() / name for name in new]
-    for root in map(Path, roots):
-        if root not in copies:
-            _put_back(root, run_id)
-    for copy in copies:
-        shutil.rmtree(copy, ignore_errors=True)
-
-
-def _put_back(root: Path, run_id: str) -> None:
-    """Put back everything below `root` that the workers of a run changed there."""
-    directory = root / RALPH_DIRECTORY
-    run_directory = directory / RUNS_NAME / run_id
-    backups = backups_directory(root) / run_id
-    for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
-        sides = json.loads(originals.read_text(encoding="utf-8"))
-        for path, packed in sides.items():
-            write_side(root, path, unpack(packed))
-    undo_changes(root, backups)
-    left_over = [run_directory, backups]
-    if (run_directory / NEW_NAME).exists():
-        left_over = [directory, backups]
-    for path in left_over:
-        shutil.rmtree(path, ignore_errors=True)

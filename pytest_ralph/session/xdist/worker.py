@@ -1,88 +1,27 @@
-"""A worker's side of a run with pytest-xdist: what it is given at its start, and what it sends."""
+"""A worker's side of a run with pytest-xdist: what it sends, and when it stops."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_ralph.session.items import task_items
+from pytest_ralph.session.xdist.handover import KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from pathlib import Path
+    from collections.abc import Generator
 
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.outbox import Outbox
 
-# In what xdist sends to a worker at its start, and in what the worker sends at its end.
-KEY = "ralph"
 # Seconds between two looks whether the controller was interrupted or killed.
 INTERVAL = 0.2
-
-
-class Handover(NamedTuple):
-    """What a worker knows of the run that it belongs to.
-
-    specs: The text of each spec as it was at the start, by its path in the project. A worker that
-        replaces a dead one must collect the same tasks in the same order, whatever tasks.md
-        contains by then.
-    every_spec: Whether each worker runs every spec (`--dist=each`). xdist does not tell workers.
-    project: The name of the project's directory, which xdist gives to a copy of it, too.
-    controller: The process id of the controller.
-    """
-
-    run_id: str
-    worker_id: str
-    specs: Mapping[str, str]
-    every_spec: bool
-    project: str
-    controller: int
-
-    @classmethod
-    def received(cls, config: pytest.Config) -> Handover | None:
-        """Return what this worker was given; None in a controller and without workers."""
-        given: dict[str, Any] = getattr(config, "workerinput", {})
-        if KEY not in given:
-            return None
-        data = given[KEY]
-        return cls(
-            run_id=data["run"],
-            worker_id=given["workerid"],
-            specs=data["specs"],
-            every_spec=data["every_spec"],
-            project=data["project"],
-            controller=data["controller"],
-        )
-
-    def find_project(self, root: Path) -> Path:
-        """Return the root of the project.
-
-        pytest takes the directory around a copy without an ini file for the root.
-        """
-        for directory in (root, root / self.project):
-            if any((directory / spec).exists() for spec in self.specs):
-                return directory
-        return root
-
-
-def send_handover(node: Any, run: Run, *, every_spec: bool) -> None:
-    """Add the data for a worker to what xdist sends it at its start."""
-    node.workerinput[KEY] = {
-        "run": run.id,
-        "project": run.root.name,
-        # A worker may run on another version of Python: see `plugin._fix_import_path`.
-        "python": sys.implementation.cache_tag,
-        "specs": dict(run.specs.snapshots),
-        "every_spec": every_spec,
-        "controller": os.getpid(),
-    }
 
 
 class Worker:

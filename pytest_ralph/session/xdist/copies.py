@@ -1,0 +1,150 @@
+"""Copies of the project on other machines: put back as they were, or removed, after a run.
+
+A worker keeps the files of a spec as they were before its first task. At the end the controller has
+a program run over there, through the gateways of its workers, that puts them back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
+from pytest_ralph.fixing.change_log import undo_changes
+from pytest_ralph.fixing.isolation.merge import read_side, write_side
+from pytest_ralph.session.locks import spec_key
+from pytest_ralph.session.run_directory import NEW_NAME
+from pytest_ralph.session.xdist.outbox import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pytest_ralph.session.run import Run
+
+# In the run directory: the files of a spec as they were.
+ORIGINALS_SUFFIX = ".originals"
+# Seconds that another machine has to clean up.
+TIME_LIMIT = 60
+
+# Programs that run over there, in the directory of the worker.
+LOOK = """
+import os, platform
+missing = [name for name in channel.receive() if not os.path.lexists(name)]
+channel.send((platform.node(), os.getcwd(), missing))
+"""
+CLEAN_UP = """
+from pytest_ralph.session.xdist.copies import clean_up
+clean_up(*channel.receive())
+"""
+
+
+@dataclass
+class Place:
+    """A directory on another machine in which workers were started.
+
+    new: The copies of the project that this run made in it.
+    roots: Where workers that have run their last task found the project.
+    channels: Each is closed when its worker has ended.
+    """
+
+    new: list[str]
+    gateways: list[Any] = field(default_factory=list)
+    roots: set[str] = field(default_factory=set)
+    channels: list[Any] = field(default_factory=list)
+
+
+class Places:
+    """Knows which copies of the project the run itself has made, and removes those at the end.
+
+    A copy that was there before stays, and is put back as it was.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._places: dict[str, Place] = {}
+
+    def add(self, gateway: Any, sources: Iterable[Path]) -> None:
+        """Look, before xdist copies `sources`, which of them are not there yet."""
+        names = [source.name for source in sources]
+        channel = gateway.remote_exec(LOOK)
+        channel.send(names)
+        host, directory, missing = channel.receive(TIME_LIMIT)
+        channel.waitclose(TIME_LIMIT)
+        # A second worker in the same place finds what was copied for the first one.
+        place = self._places.setdefault(f"{host}:{directory}", Place(missing))
+        place.gateways.append(gateway)
+        gateway.ralph_place = place
+
+    def add_root(self, node: Any, root: str) -> None:
+        """Record where a worker, which has run its last task, found the project."""
+        place: Place = node.gateway.ralph_place
+        place.roots.add(root)
+        place.channels.append(node.channel)
+
+    def clean_up(self) -> list[str]:
+        """Put back and remove what the run left; return a line about each place that failed."""
+        lines = []
+        for name, place in self._places.items():
+            for channel in place.channels:
+                # Until then the worker may write files. Its errors are reported by xdist.
+                with contextlib.suppress(Exception):
+                    channel.waitclose(TIME_LIMIT)
+            if not any(self._clean_up_through(gateway, place) for gateway in place.gateways):
+                lines.append(f"{name} could not be cleaned up")
+        return lines
+
+    def _clean_up_through(self, gateway: Any, place: Place) -> bool:
+        # A worker that died took its gateway with it.
+        with contextlib.suppress(Exception):
+            channel = gateway.remote_exec(CLEAN_UP)
+            channel.send((sorted(place.roots), place.new, self._run_id))
+            channel.waitclose(TIME_LIMIT)
+            return True
+        return False
+
+
+# On the other machine
+
+
+def keep_originals(run: Run, files: Sequence[Path]) -> None:
+    """Keep the files of a spec as they are before the first of its tasks."""
+    originals = run.run_directory.path / f"{spec_key(files[0])}{ORIGINALS_SUFFIX}"
+    if originals.exists():
+        # By a worker that died.
+        return
+    paths = [os.path.relpath(file, run.root) for file in files]
+    sides = {path: pack(read_side(run.root, path)) for path in paths}
+    run.run_directory.create()
+    write_atomically(originals, json.dumps(sides))
+
+
+def clean_up(roots: Sequence[str], new: Sequence[str], run_id: str) -> None:
+    """Remove the `new` copies in this directory, and put back what a run changed in others."""
+    copies = [Path.cwd() / name for name in new]
+    for root in map(Path, roots):
+        if root not in copies:
+            _put_back(root, run_id)
+    for copy in copies:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def _put_back(root: Path, run_id: str) -> None:
+    """Put back everything below `root` that the workers of a run changed there."""
+    directory = root / RALPH_DIRECTORY
+    run_directory = directory / RUNS_NAME / run_id
+    backups = backups_directory(root) / run_id
+    for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
+        sides = json.loads(originals.read_text(encoding="utf-8"))
+        for path, packed in sides.items():
+            write_side(root, path, unpack(packed))
+    undo_changes(root, backups)
+    left_over = [run_directory, backups]
+    if (run_directory / NEW_NAME).exists():
+        left_over = [directory, backups]
+    for path in left_over:
+        shutil.rmtree(path, ignore_errors=True)
