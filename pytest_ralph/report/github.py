@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.report.next_steps import next_steps
-from pytest_ralph.report.phrases import cost, fix_count, headline, problem, subheadline
+from pytest_ralph.report.phrases import cost, fix_count, problem
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import annotation, fenced, one_line
 
@@ -88,7 +88,7 @@ def _path_in(workspace: str, root: str, path: str) -> str:
 
 def summary(run: RunSummary) -> str:
     """Return Markdown for the job's page: the result, and all tasks that did not simply pass."""
-    parts = [f"## {headline(run)}", subheadline(run)]
+    parts = [f"## {run.headline}", run.subheadline]
     total = cost(run.tasks)
     if total:
         parts.append(f"Cost: {total}")

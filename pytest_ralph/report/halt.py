@@ -84,12 +84,13 @@ def _was_retried(task: TaskResult) -> bool:
 def halt_lines(halt: Halt, width: int = 80, *, box: bool = True) -> list[str]:
     """Return the summary in a box of `width` columns, or without a box and in ASCII.
 
-    The command is below the box, on a line of its own to be copied, if it does not fit in one line.
+    Above it are the dependencies that only a person may install. The command is below the box, on a
+    line of its own to be copied, if it does not fit in one line.
     """
     width = max(width, NARROWEST)
     page = _Page(width - 6, "…") if box else _Page(width, "...")
     sections = _sections(halt, page)
-    lines = list(_boxed(sections, width) if box else _plain(sections))
+    lines = [*_missing_dependencies(halt), *(_boxed(sections, width) if box else _plain(sections))]
     if not page.fits(halt.step):
         lines += ["", halt.step.removeprefix(RUN)]
     return lines
@@ -98,6 +99,17 @@ def halt_lines(halt: Halt, width: int = 80, *, box: bool = True) -> list[str]:
 def refusal_lines(problem: PlanProblem) -> list[str]:
     """Describe a plan that cannot be carried out."""
     return _non_retryable(problem.kind, problem.facts, problem.resolution, problem.verdict)
+
+
+def _missing_dependencies(halt: Halt) -> Iterator[str]:
+    """Yield a paragraph for each dependency that a failed task needs."""
+    for task in halt.failed:
+        failure = task.last_failure
+        if failure is not None and failure.kind == "dependency_missing" and failure.missing:
+            yield from missing_lines(
+                failure.missing, required_by=f"Task {task.heading}", command=halt.command
+            )
+            yield ""
 
 
 def missing_lines(package: str, *, required_by: str, command: str) -> list[str]:

@@ -19,14 +19,7 @@ from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.files import write_atomically
 from pytest_ralph.report import charts
 from pytest_ralph.report.next_steps import next_steps
-from pytest_ralph.report.phrases import (
-    ANOTHER_FAILURE,
-    cost,
-    duration,
-    headline,
-    subheadline,
-    token_count,
-)
+from pytest_ralph.report.phrases import ANOTHER_FAILURE, cost, duration, token_count
 from pytest_ralph.results import OUTCOMES
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import terminal
@@ -78,13 +71,10 @@ def render(run: RunSummary) -> str:
     return _template().render(
         run=run,
         policy=policy(css, script),
-        headline=headline(run),
-        subheadline=subheadline(run),
         stats=stats(run),
         shares=charts.meter(run.counts),
         outcomes=OUTCOMES,
         began=datetime.fromtimestamp(run.started, timezone.utc).astimezone(),
-        fix_count=_fix_count(run),
         words_for=words_for,
         progress=[Progress.of(run, spec) for spec in run.specs],
         past=Trends.of(run.runs),
@@ -224,11 +214,11 @@ def stats(run: RunSummary) -> list[tuple[str, str, str]]:
     figures = [
         ("Duration", *duration(run.duration)),
         ("Attempts", f"{attempts:,}", ""),
-        ("Fixes", f"{_fix_count(run):,}", ""),
+        ("Fixes", f"{run.fix_count:,}", ""),
     ]
 
     recovered = run.counts.get("recovered", 0)
-    failed_at_first = recovered + sum(task.bad for task in run.tasks)
+    failed_at_first = recovered + run.failed
     if failed_at_first:
         figures.append(("Recovered", f"{recovered:,}", f"of {failed_at_first:,}"))
 
@@ -241,10 +231,6 @@ def stats(run: RunSummary) -> list[tuple[str, str, str]]:
     return figures
 
 
-def _fix_count(run: RunSummary) -> int:
-    return sum(len(task.all_fixes) for task in run.tasks)
-
-
 @dataclass(frozen=True)
 class Progress:
     """How far one spec is: its name, a meter, and the same in words."""
@@ -255,10 +241,9 @@ class Progress:
 
     @classmethod
     def of(cls, run: RunSummary, spec: str) -> Progress:
-        tasks = tuple(task for task in run.tasks if task.spec == spec)
-        counts = run._replace(tasks=tasks).counts
-        passed = sum(task.passed for task in tasks)
-        return cls(spec, charts.meter(counts), f"{passed:,} of {len(tasks):,} pass")
+        part = run._replace(tasks=tuple(task for task in run.tasks if task.spec == spec))
+        text = f"{part.passed:,} of {len(part.tasks):,} pass"
+        return cls(spec, charts.meter(part.counts), text)
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,19 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement
 
+import pytest
 from _pytest.junitxml import xml_key
 
+from pytest_ralph.results import task_result
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
-
     from pytest_ralph.results import Attempt, TaskResult
 
+PLUGIN_NAME = "ralph-junit"
 MESSAGE_LIMIT = 500
 PROPERTY_LIMIT = 10_000
 # Surefire's schema is a sequence, with the captured output at its end.
@@ -56,14 +57,13 @@ def properties(task: TaskResult) -> list[tuple[str, str]]:
     return [(name, one_line(value, PROPERTY_LIMIT)) for name, value in values.items()]
 
 
-def add_properties(item: pytest.Item, report: pytest.TestReport, task: TaskResult) -> None:
-    """Set the properties on the report and on the item, replacing those of an earlier run.
+def set_properties(owner: pytest.Item | pytest.TestReport, task: TaskResult) -> None:
+    """Set the properties of a task, replacing those of an earlier run.
 
     pytest writes the properties of the teardown report, which it copies from the item.
     """
-    foreign = [pair for pair in item.user_properties if not pair[0].startswith("ralph.")]
-    item.user_properties[:] = [*foreign, *properties(task)]
-    report.user_properties = list(item.user_properties)
+    foreign = [pair for pair in owner.user_properties if not pair[0].startswith("ralph.")]
+    owner.user_properties = [*foreign, *properties(task)]
 
 
 def write_properties(config: pytest.Config, report: pytest.TestReport) -> None:
@@ -91,7 +91,7 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
 
 
 class Testcases:
-    """The testcases of all tasks in pytest's writer, which has one for each run of a task.
+    """The plugin for the testcases of tasks in pytest's writer: one for each run of a task.
 
     pytest-rerunfailures and flaky do not report a run that they repeat as failed. Its testcase is
     removed when the next run is reported.
@@ -102,7 +102,13 @@ class Testcases:
         self._testcases: dict[tuple[str, object], Any] = {}
         self._superseded: set[tuple[str, object]] = set()
 
-    def add(self, report: pytest.TestReport, task: TaskResult) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        task = task_result(report)
+        if task is not None and report.when == "call":
+            self._add(report, task)
+
+    def _add(self, report: pytest.TestReport, task: TaskResult) -> None:
         """Add the result of a task to the testcase that the writer has made from `report`."""
         key = _key(report)
         earlier = self._testcases.get(key)
@@ -127,7 +133,7 @@ class Testcases:
         self._writer.stats["passed"] -= 1
 
         self._writer.pytest_runtest_logreport(corrected)
-        self.add(corrected, task)
+        self._add(corrected, task)
         teardown = copy(corrected)
         teardown.when = "teardown"
         teardown.outcome = "passed"

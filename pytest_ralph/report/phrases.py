@@ -10,7 +10,6 @@ from pytest_ralph.text.listing import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_ralph.report.run_summary import RunSummary
     from pytest_ralph.results import Attempt, TaskResult
 
 # How the notes on a task or a fix begin that only `-v` shows: the row of a fix says which repair
@@ -54,41 +53,6 @@ def problem(task: TaskResult) -> str:
     if task.passed and task.earlier_failures:
         failure = task.earlier_failures[0]
     return without_shell(failure.error) if failure else task.reason
-
-
-def headline(run: RunSummary) -> str:
-    """Return the result of a run as a headline."""
-    if not run.tasks:
-        return "No tasks ran"
-
-    failed = sum(task.bad for task in run.tasks)
-    passed = sum(task.passed for task in run.tasks)
-    blocked = run.counts.get("blocked", 0)
-    manual = run.counts.get("manual", 0)
-    if failed:
-        return f"{count(failed, 'task needs', 'tasks need')} you"
-    if blocked:
-        return count(blocked, "task is blocked", "tasks are blocked")
-    if not passed:
-        return "Nothing to verify"
-    if manual:
-        return f"{count(passed, 'task passes', 'tasks pass')}, {manual:,} to check by hand"
-    if passed < len(run.tasks):
-        return count(passed, "task passes", "tasks pass")
-    return "The task passes" if passed == 1 else f"All {passed:,} tasks pass"
-
-
-def subheadline(run: RunSummary) -> str:
-    """Return the sentence below the headline."""
-    passed = sum(task.passed for task in run.tasks)
-    text = f"{passed:,} of {count(len(run.tasks), 'task passes', 'tasks pass')}"
-    recovered = run.counts.get("recovered", 0)
-    if recovered:
-        text += f", {recovered:,} of them after recovery"
-    blocked = run.counts.get("blocked", 0)
-    if blocked:
-        text += f"; {count(blocked, 'is', 'are')} blocked"
-    return f"{text}."
 
 
 def duration(seconds: float) -> tuple[str, str]:

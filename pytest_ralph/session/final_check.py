@@ -28,7 +28,6 @@ from pytest_ralph.healing.regressions import (
 from pytest_ralph.report import junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.session.messages import terminal_reporter
-from pytest_ralph.session.reporting import JunitAttempts
 from pytest_ralph.spec.document import Spec
 
 if TYPE_CHECKING:
@@ -234,15 +233,14 @@ def correct_report(run: Run, report: pytest.TestReport, result: TaskResult) -> p
     corrected = copy(report)
     corrected.ralph = result  # type: ignore[attr-defined]
     corrected.duration = result.duration
-    foreign = [pair for pair in report.user_properties if not pair[0].startswith("ralph.")]
-    corrected.user_properties = [*foreign, *junit.properties(result)]
+    junit.set_properties(corrected, result)
     if result.bad:
         corrected.outcome = "failed"
         corrected.longrepr = FailureText.of(result, run.root)  # type: ignore[assignment]
 
-    writer = config.pluginmanager.get_plugin(JunitAttempts.name)
-    if writer is not None:
-        writer.testcases.replace(corrected, result)
+    testcases = config.pluginmanager.get_plugin(junit.PLUGIN_NAME)
+    if testcases is not None:
+        testcases.replace(corrected, result)
     last_failed = config.pluginmanager.get_plugin("lfplugin")
     if last_failed is not None:
         last_failed.pytest_runtest_logreport(corrected)

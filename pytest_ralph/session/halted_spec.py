@@ -9,12 +9,11 @@ from pytest_ralph.files import HISTORY_NAME, LOGS_NAME, RALPH_DIRECTORY, STATE_N
 from pytest_ralph.fixing.git.messages import commit_message
 from pytest_ralph.healing.errors import HookError
 from pytest_ralph.healing.hooks import Hooks
-from pytest_ralph.report.halt import TITLE, Halt, halt_lines, missing_lines
+from pytest_ralph.report.halt import TITLE, Halt, halt_lines
 from pytest_ralph.report.lines import can_draw, start_line
-from pytest_ralph.report.next_steps import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pytest
 
@@ -61,14 +60,12 @@ class HaltedSpec:
             reporter.write_line(f"{TITLE}: {halt.reason}{where}")
             return
         width = self.run.config.get_terminal_writer().fullwidth
-        box = halt_lines(halt, width, box=can_draw())
-        for line in (*self._missing_dependencies(halt.command), *box):
+        for line in halt_lines(halt, width, box=can_draw()):
             reporter.write_line(line)
 
     def lines(self) -> list[str]:
         """Return the halt summary, for the HTML report and the logs."""
-        halt = self._halt()
-        return [*self._missing_dependencies(halt.command), *halt_lines(halt)]
+        return halt_lines(self._halt())
 
     def _halt(self) -> Halt:
         directory = self.path.rpartition("/")[0] or "."
@@ -80,9 +77,7 @@ class HaltedSpec:
         return Halt(
             tasks=tuple(self._with_commit_message(result) for result in self.results),
             preserved=preserved,
-            command=command_line(
-                self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
-            ),
+            command=self.run.next_command,
         )
 
     def _with_commit_message(self, result: TaskResult) -> TaskResult:
@@ -93,17 +88,3 @@ class HaltedSpec:
             return result
         message = commit_message(task, self._spec.name)
         return result._replace(commit=f"{message} ({result.commit})")
-
-    def _missing_dependencies(self, command: str) -> Iterator[str]:
-        """Yield a paragraph for each dependency that only a person may install."""
-        for result in self.results:
-            failure = result.last_failure
-            if not result.bad or failure is None or failure.kind != "dependency_missing":
-                continue
-            if failure.missing:
-                yield from missing_lines(
-                    failure.missing,
-                    required_by=f"Task {result.heading}",
-                    command=command,
-                )
-                yield ""

@@ -39,7 +39,9 @@ class Reporting:
     def pytest_sessionstart(self) -> None:
         # Only now: a conftest file may have asked for the JUnit file.
         if junit.is_written(self.run.config):
-            self.run.config.pluginmanager.register(JunitAttempts(self.run), JunitAttempts.name)
+            self.run.config.pluginmanager.register(
+                junit.Testcases(self.run.config), junit.PLUGIN_NAME
+            )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -56,7 +58,8 @@ class Reporting:
             result = result._replace(outcome="skipped", reason=EXPECTED)
         report.ralph = result  # type: ignore[attr-defined]
         self._passed = item if result.passed else None
-        junit.add_properties(item, report, result)
+        junit.set_properties(item, result)
+        junit.set_properties(report, result)
         report.duration = result.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
@@ -91,7 +94,8 @@ class Reporting:
         if result is not None:
             result = result._replace(outcome="failed", reason=reason)
             report.ralph = result  # type: ignore[attr-defined]
-            junit.add_properties(item, report, result)
+            junit.set_properties(item, result)
+            junit.set_properties(report, result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         result = task_result(report)
@@ -129,18 +133,3 @@ class Reporting:
 def _last_line(report: pytest.TestReport) -> str:
     lines = report.longreprtext.strip().splitlines()
     return one_line(lines[-1]) if lines else report.when
-
-
-class JunitAttempts:
-    """Adds the attempts of a task to pytest's JUnit file; registered if one is written."""
-
-    name = "ralph-junit"
-
-    def __init__(self, run: Run) -> None:
-        self.testcases = junit.Testcases(run.config)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        result = task_result(report)
-        if result is not None and report.when == "call":
-            self.testcases.add(report, result)

@@ -84,6 +84,14 @@ class Run:
         """Whether this process is the controller of pytest-xdist."""
         return self.worker is None and self.config.getoption("dist", "no") != "no"
 
+    @property
+    def next_command(self) -> str:
+        """The command line that continues this run, for a person to copy."""
+        # Imported here: a run in which everything passes shows no command.
+        from pytest_ralph.report.next_steps import command_line
+
+        return command_line(self.config, self._mask, leave_out=("--ralph-fresh",))
+
     def _check(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
         check_project_files(self)

@@ -229,12 +229,10 @@ class EndOfRun:
 
     def _next_lines(self, set_up: str) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""
-        from pytest_ralph.report.next_steps import command_line, interrupted_lines, next_lines
+        from pytest_ralph.report.next_steps import interrupted_lines, next_lines
 
         failed = [task for task in self.results.tasks if task.bad]
-        command = command_line(
-            self.run.config, self.run.resources.mask, leave_out=("--ralph-fresh",)
-        )
+        command = self.run.next_command
         where = f"Output of all commands: {RALPH_DIRECTORY}/{LOGS_NAME}/"
         if self._report:
             where = f"Report: {self._report}"

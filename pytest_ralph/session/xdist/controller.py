@@ -200,7 +200,7 @@ class Controller:
         report.when = "call"
         report.location = (path, task.line - 1, result.heading)
         report.ralph = result
-        report.user_properties = junit.properties(result)
+        junit.set_properties(report, result)
         junit.write_properties(self.run.config, report)
 
     # The end of the run

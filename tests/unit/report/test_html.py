@@ -13,7 +13,7 @@ import pytest
 
 from pytest_ralph.history.stats import KindCounts
 from pytest_ralph.report.html import Trends, embedded, render, stats, write_report
-from pytest_ralph.report.phrases import duration, headline, subheadline
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
@@ -207,7 +207,7 @@ def test_long_output_of_a_pass_is_shorter() -> None:
     ],
 )
 def test_the_headline_says_what_a_person_would(outcomes: list[str], said: str, then: str) -> None:
-    assert (headline(run(*outcomes)), subheadline(run(*outcomes))) == (said, then)
+    assert (run(*outcomes).headline, run(*outcomes).subheadline) == (said, then)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ CONFTEST = """
         report = yield
         if call.when == "call":
             report.story = item.story
-            junit.add_properties(item, report, from_json(TaskResult, item.story))
+            junit.set_properties(item, from_json(TaskResult, item.story))
+            junit.set_properties(report, from_json(TaskResult, item.story))
         return report
 
     class Attempts:
