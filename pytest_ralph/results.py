@@ -162,6 +162,11 @@ class Attempt(NamedTuple):
         return self._replace(**changed) if changed else self
 
 
+def changed_files(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """Each file that attempts changed, in the order of the first change."""
+    return tuple(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
+
+
 # Words of our own, paths, hashes and numbers.
 _NEVER_SECRET = frozenset(
     """
@@ -338,10 +343,7 @@ class TaskResult(NamedTuple):
     @property
     def changed(self) -> tuple[str, ...]:
         """The files that executors and repairs changed, in the order of the first change."""
-        paths: dict[str, None] = {}
-        for attempt in self.attempts:
-            paths.update(dict.fromkeys(attempt.changed))
-        return tuple(paths)
+        return changed_files(self.attempts)
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -359,11 +361,8 @@ class TaskResult(NamedTuple):
     @property
     def troubles(self) -> tuple[str, ...]:
         """Why executors were unavailable, each with the name of the executor."""
-        lines: dict[str, None] = {}
-        for attempt in self.attempts:
-            if attempt.trouble:
-                lines[f"{attempt.executor}: {attempt.trouble}"] = None
-        return tuple(lines)
+        troubled = [attempt for attempt in self.attempts if attempt.trouble]
+        return tuple(dict.fromkeys(f"{one.executor}: {one.trouble}" for one in troubled))
 
     @property
     def was_worked_on(self) -> bool:

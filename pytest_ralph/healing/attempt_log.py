@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.history.record import Record
-from pytest_ralph.results import Attempt, FixResult, TaskResult, fix_tree
+from pytest_ralph.results import Attempt, FixResult, TaskResult, changed_files, fix_tree
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import without_escapes
 
@@ -92,10 +92,7 @@ class AttemptLog:
     @property
     def changed(self) -> tuple[str, ...]:
         """The files that were changed for this task so far."""
-        paths: dict[str, None] = {}
-        for attempt in self._attempts:
-            paths.update(dict.fromkeys(attempt.changed))
-        return tuple(paths)
+        return changed_files(self._attempts)
 
     @property
     def last(self) -> Failure | None:

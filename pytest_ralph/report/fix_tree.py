@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.report.phrases import ANOTHER_FAILURE, cost
+from pytest_ralph.results import changed_files
 from pytest_ralph.spec.progress import fix_history_entry
 from pytest_ralph.text.listing import joined, listed, shortened
 
@@ -132,13 +133,11 @@ def executions(task: TaskResult) -> list[str]:
 
 def changes(attempts: Sequence[Attempt]) -> list[str]:
     """Return the files that attempts changed and what they cost, as at most one text."""
-    changed: dict[str, None] = {}
-    for attempt in attempts:
-        changed.update(dict.fromkeys(attempt.changed))
+    changed = changed_files(attempts)
     total = cost(attempts)
     details = []
     if changed:
-        details.append(f"changed {listed(list(changed), CHANGED_SHOWN)}")
+        details.append(f"changed {listed(changed, CHANGED_SHOWN)}")
     if total:
         details.append(f"cost {total}")
     return [", ".join(details)] if details else []

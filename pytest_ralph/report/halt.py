@@ -27,6 +27,8 @@ LONGEST = 1_000
 RUN = "Run: "
 
 Section = tuple[str, list[str]]
+# What is said about a task, by name.
+Facts = dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,63 +160,35 @@ class _Page:
         """Return whether a numbered step takes one line."""
         return columns(f"99. {step}") <= self.width
 
-    def status(self, task: TaskResult, status: str) -> str:
-        """Return `Task 1.3: Title ........ complete`."""
-        room = self.width - STATUS_WIDTH
-        label = one_line(f"Task {task.id}: {task.title}", LONGEST)
-        label = cut_to_columns(label, room - 5, self.ellipsis)
-        dots = "." * (room - columns(label) - 2)
-        return f"{label} {dots} {status}"
-
     def tasks(
-        self, tasks: Sequence[TaskResult], describe: Callable[[TaskResult], Iterable[str]]
+        self, tasks: Sequence[TaskResult], status: str, facts_of: Callable[[TaskResult], Facts]
     ) -> list[str]:
         """Describe every task, or of many the first and the last few."""
         if not tasks:
             return ["None", ""]
-        first = tasks
-        last: Sequence[TaskResult] = ()
         hidden = len(tasks) - 2 * SHOWN_AT_EITHER_END
-        if hidden > 1:
-            first = tasks[:SHOWN_AT_EITHER_END]
-            last = tasks[-SHOWN_AT_EITHER_END:]
-
         lines = []
-        for task in first:
-            lines += [*describe(task), ""]
-        if last:
-            lines += [f"{self.ellipsis} {hidden:,} more", ""]
-        for task in last:
-            lines += [*describe(task), ""]
+        for number, task in enumerate(tasks):
+            if hidden <= 1 or not 0 <= number - SHOWN_AT_EITHER_END < hidden:
+                lines += [*self._task(task, status, facts_of(task)), ""]
+            elif number == SHOWN_AT_EITHER_END:
+                lines += [f"{self.ellipsis} {hidden:,} more", ""]
         return lines
+
+    def _task(self, task: TaskResult, status: str, facts: Facts) -> Iterator[str]:
+        """Yield `Task 1.3: Title ........ complete`, and the facts that are not empty."""
+        room = self.width - STATUS_WIDTH
+        label = one_line(f"Task {task.id}: {task.title}", LONGEST)
+        label = cut_to_columns(label, room - 5, self.ellipsis)
+        dots = "." * (room - columns(label) - 2)
+        yield f"{label} {dots} {status}"
+        for name, fact in facts.items():
+            if fact:
+                yield from self.field(f"  {name}: ", fact)
 
 
 def _sections(halt: Halt, page: _Page) -> list[Section]:
     """Return the heading and the lines of each section; the first has no heading."""
-
-    def completed(task: TaskResult) -> Iterator[str]:
-        yield page.status(task, "complete")
-        if task.commit:
-            yield from page.field("  Commit: ", task.commit)
-
-    def failed(task: TaskResult) -> Iterator[str]:
-        kind = "unknown"
-        details = task.reason
-        failure = task.last_failure
-        if failure is not None:
-            kind = failure.kind
-            details = failure.error
-        attempts = max(len(task.verifications), 1)
-        yield page.status(task, "FAILED")
-        yield f"  Attempts: {attempts}/{max(attempts, task.max_attempts)}"
-        yield from page.field("  Error: ", kind)
-        if details:
-            yield from page.field("  Details: ", details)
-
-    def blocked(task: TaskResult) -> Iterator[str]:
-        yield page.status(task, "blocked")
-        yield from page.field("  Blocked by: ", task.reason.removeprefix("blocked by "))
-
     preserved = []
     for name, place in halt.preserved:
         preserved += page.field(f"{name}: ", place)
@@ -227,12 +201,35 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
     failed_heading = "FAILED TASK" if len(halt.failed) == 1 else "FAILED TASKS"
     return [
         ("", [*page.field("Reason: ", halt.reason), ""]),
-        ("COMPLETED TASKS", page.tasks(halt.completed, completed)),
-        (failed_heading, page.tasks(halt.failed, failed)),
-        ("BLOCKED TASKS", page.tasks(halt.blocked, blocked)),
+        ("COMPLETED TASKS", page.tasks(halt.completed, "complete", _facts_of_completed)),
+        (failed_heading, page.tasks(halt.failed, "FAILED", _facts_of_failed)),
+        ("BLOCKED TASKS", page.tasks(halt.blocked, "blocked", _facts_of_blocked)),
         ("STATE PRESERVED", [*preserved, ""]),
         ("RESUME INSTRUCTIONS", [*resume, "", *start_fresh, ""]),
     ]
+
+
+def _facts_of_completed(task: TaskResult) -> Facts:
+    return {"Commit": task.commit}
+
+
+def _facts_of_failed(task: TaskResult) -> Facts:
+    attempts = max(len(task.verifications), 1)
+    kind = "unknown"
+    details = task.reason
+    failure = task.last_failure
+    if failure is not None:
+        kind = failure.kind
+        details = failure.error
+    return {
+        "Attempts": f"{attempts}/{max(attempts, task.max_attempts)}",
+        "Error": kind,
+        "Details": details,
+    }
+
+
+def _facts_of_blocked(task: TaskResult) -> Facts:
+    return {"Blocked by": task.reason.removeprefix("blocked by ")}
 
 
 def _plain(sections: Iterable[Section]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.files import STATE_NAME
-from pytest_ralph.options import COMMAND_LINE, FRONT_MATTER, INI, OPTIONS, Option, ini_value
+from pytest_ralph.options import INI, OPTIONS, Option, ini_value
 from pytest_ralph.session.discovery import find_specs, shown_path
-from pytest_ralph.settings import SETTINGS, Layer, SettingError, Settings, read_settings
+from pytest_ralph.settings import RUN_WIDE, SETTINGS, Layer, SettingError, Settings, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import Plan, plan
@@ -190,18 +190,13 @@ class Specs:
 
 def command_line_layer(config: pytest.Config) -> Layer:
     """Return what was given on the command line."""
-    values = {}
-    for option in SETTINGS:
-        if COMMAND_LINE in option.where:
-            values[option.name] = getattr(config.option, option.key, None)
-    return Layer(values)
+    # Options that only an ini file sets have no value here.
+    return Layer({option.name: getattr(config.option, option.key, None) for option in SETTINGS})
 
 
 def ini_layer(config: pytest.Config) -> Layer:
     """Return what the ini file sets."""
-    values = {
-        option.name: ini_value(config, option.key) for option in SETTINGS if INI in option.where
-    }
+    values = {option.name: ini_value(config, option.key) for option in SETTINGS}
     return Layer(values, lambda option: f"{option.key} (ini file)")
 
 
@@ -223,10 +218,7 @@ def front_matter_layer(spec: Spec, path: str) -> Layer:
         line = spec.setting_lines.get(option.name, 1)
         return f"{path}:{line}: `{option.name}` under `ralph:`"
 
-    values = {}
-    for option in SETTINGS:
-        if FRONT_MATTER in option.where:
-            values[option.name] = spec.settings.get(option.name)
+    values = {name: spec.settings[name] for name in spec.settings.keys() - RUN_WIDE}
     return Layer(values, locate)
 
 
