@@ -6,37 +6,27 @@ In an xdist run all of this happens in the controller.
 from __future__ import annotations
 
 import os
-import platform
 import time
-from collections import defaultdict
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph import __version__
 from pytest_ralph.files import LOGS_NAME, RALPH_DIRECTORY
 from pytest_ralph.history.directory import prune_logs
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.report.lines import start_line
-from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import task_result
 from pytest_ralph.session.discovery import shown_path
 from pytest_ralph.session.messages import is_terminal_reporter, terminal_reporter
-from pytest_ralph.spec.completion import is_complete
-from pytest_ralph.spec.document import Spec, SpecError
+from pytest_ralph.session.run_results import RunResults
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from pytest_ralph.history.stats import RunCounts
     from pytest_ralph.results import TaskResult
-    from pytest_ralph.session.halted_spec import HaltedSpec
     from pytest_ralph.session.run import Run
-    from pytest_ralph.spec.task import Task
 
 # In the logs of a run. The suffix is one that formatters and linters do not pick up.
 FAILURES_NAME = "failures.log"
@@ -49,8 +39,6 @@ class EndOfRun:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        # Apart, since pytest may read every attribute of a plugin before the first test, and the
-        # cached properties would then be computed too early.
         self.results = RunResults(run)
         self._report = ""
         # The last report of each task, by node id.
@@ -167,10 +155,11 @@ class EndOfRun:
             path.write_text("\n\n".join(texts) + "\n", encoding="utf-8", errors="replace")
 
     def _write_html(self, path: Path) -> None:
-        from pytest_ralph.report.html import write_report
+        # Imported here for Jinja.
+        from pytest_ralph.session.html_report import write_html_report
 
         try:
-            write_report(path, self.results.for_html())
+            write_html_report(path, self.run, self.results)
         except (OSError, ValueError) as error:
             self.run.messages.note(f"the report could not be written: {error}")
             return
@@ -261,151 +250,3 @@ class EndOfRun:
         # A history that cannot be written was reported when it was first used.
         with suppress(HistoryError):
             self.run.resources.history.prune()
-
-
-class RunResults:
-    """The results of all tasks of a run; complete once all reports are in.
-
-    by_nodeid: The result of each task.
-    failed_reports: The node ids that pytest counts as failed, whoever made them fail.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.by_nodeid: dict[str, TaskResult] = {}
-        self.failed_reports: set[str] = set()
-
-    @property
-    def tasks(self) -> list[TaskResult]:
-        return list(self.by_nodeid.values())
-
-    @property
-    def recovery(self) -> bool:
-        """Whether any spec was run in recovery mode."""
-        return any(result.recovery for result in self.tasks)
-
-    def _specs(self, *, executed: bool = False) -> dict[str, list[TaskResult]]:
-        """Return the results of the specs run in recovery mode, by the path of the spec.
-
-        executed: Whether to include the specs of which an executor carries out the tasks.
-        """
-        found = defaultdict(list)
-        for result in self.tasks:
-            if result.recovery or executed:
-                found[result.spec_path].append(result)
-        return dict(sorted(found.items()))
-
-    def complete_specs(self) -> list[str]:
-        """Return the names of the specs in which every task is checked off and none failed."""
-        names = []
-        for path, results in self._specs(executed=self.run.settings.execute).items():
-            if any(result.bad for result in results):
-                continue
-            if any(nodeid.startswith(f"{path}::") for nodeid in self.failed_reports):
-                # Another plugin made the report of a task fail.
-                continue
-            with suppress(SpecError):
-                if is_complete(Spec.load(self.run.root / path)):
-                    names.append(results[0].spec)
-        return names
-
-    @cached_property
-    def halted_specs(self) -> list[HaltedSpec]:
-        """The specs run in recovery mode in which tasks failed for good."""
-        halted = []
-        for path, results in self._specs().items():
-            if any(result.bad for result in results):
-                # Imported here: most runs end well.
-                from pytest_ralph.session.halted_spec import HaltedSpec
-
-                halted.append(HaltedSpec(self.run, path, results))
-        return halted
-
-    @cached_property
-    def summary(self) -> RunSummary:
-        """The whole run as plain data, for the reports."""
-        from pytest_ralph.report.next_steps import command_line
-
-        return RunSummary(
-            tasks=tuple(self.tasks),
-            started=self.run.started,
-            duration=time.time() - self.run.started,
-            command_line=command_line(self.run.config, self.run.resources.mask),
-            root=str(self.run.root),
-            version=__version__,
-            notes=tuple(self.run.messages.notes),
-        )
-
-    def for_html(self) -> RunSummary:
-        """The run with what only the HTML report shows."""
-        specs: dict[str, Spec | None] = {}
-        tasks = []
-        for result in self.tasks:
-            path = result.spec_path
-            if path not in specs:
-                specs[path] = self.run.specs.reread(path)
-            spec = specs[path]
-            # Without the spec, the report does without the fields of its tasks.
-            task = spec.get(result.name or result.id) if spec else None
-            tasks.append(self._with_fields(result, task) if task else result)
-        statistics = self.run.resources.advisor.statistics()
-        return self.summary._replace(
-            tasks=tuple(tasks),
-            runs=self._with_duration(statistics.runs) if statistics else (),
-            failure_kinds=statistics.kinds if statistics else (),
-            environment=self._environment(),
-            halts=self.halts(),
-        )
-
-    def _with_duration(self, runs: tuple[RunCounts, ...]) -> tuple[RunCounts, ...]:
-        """Give this run, the last one, its duration.
-
-        The history knows only the time between its first and its last attempt.
-        """
-        if not runs or runs[-1].started < self.run.started:
-            return runs
-        return (*runs[:-1], replace(runs[-1], duration=self.summary.duration))
-
-    def halts(self) -> tuple[str, ...]:
-        """The halt summary of each spec that was halted; with --ralph-keep-going none is."""
-        if self.run.settings.keep_going:
-            return ()
-        return tuple("\n".join(halted.lines()) for halted in self.halted_specs)
-
-    def _with_fields(self, result: TaskResult, task: Task) -> TaskResult:
-        mask = self.run.resources.mask
-        return result._replace(
-            do=mask(task.fields.get("Do", "")),
-            done_when=mask(task.fields.get("Done when", "")),
-            verify=mask(task.verify.text),
-            unread=tuple(map(mask, task.verify.unread)),
-        )
-
-    def _environment(self) -> tuple[tuple[str, str], ...]:
-        """Where the run took place, for a reader who was not there."""
-        facts = self._position_in_git()
-        facts += [
-            ("Host", platform.node()),
-            ("System", platform.platform(terse=True)),
-            ("Python", platform.python_version()),
-            ("pytest", pytest.__version__),
-            ("pytest-ralph", __version__),
-        ]
-        if self.run.specs.settings.recovery is not False or self.run.settings.execute:
-            facts.append(("Executor", ", then ".join(self.run.settings.executor)))
-        mask = self.run.resources.mask
-        return tuple((name, mask(value)) for name, value in facts if value)
-
-    def _position_in_git(self) -> list[tuple[str, str]]:
-        # Imported here: only a report needs it.
-        from pytest_ralph.fixing.errors import GitError
-
-        git = self.run.resources.git
-        if git is None:
-            return []
-        try:
-            position = git.position()
-        except GitError:
-            # An executor may have removed the repository.
-            return []
-        return [("Branch", position.branch), ("Commit", position.commit[:12])]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_ralph.results import TaskResult
-from pytest_ralph.session.summary import RunResults
+from pytest_ralph.session.run_results import RunResults
 
 
 def results(*tasks: TaskResult) -> RunResults:
