@@ -117,12 +117,8 @@ def default_value(option: Option) -> Any:
     """Return the value of an option that is set nowhere."""
     if option.name == "jobs":
         return _usable_cores()
-    if option.kind == "lines":
-        return ()
-    if option.kind == "commands":
-        return {}
     if option.default is None:
-        return None
+        return _KINDS[option.kind].unset
     return parse_value(option, option.default, option.flag)
 
 
@@ -138,33 +134,17 @@ def parse_value(option: Option, given: object, place: str) -> Any:
 
     Raise SettingError, naming `place`, if it is malformed.
     """
+    kind = _KINDS[option.kind]
     try:
-        return _PARSERS[option.kind](option, given)
+        return kind.parse(option, given)
     except (ValueError, TypeError):
         shown = given if isinstance(given, (dict, list)) else str(given)
         got = one_line(repr(shown), 80)
-        raise SettingError(f"{place}: expected {expected_value(option)}, got {got}") from None
+        expected = kind.expected.format(option, choices=", ".join(option.choices))
+        raise SettingError(f"{place}: expected {expected}, got {got}") from None
 
 
-def expected_value(option: Option) -> str:
-    """Describe the values that an option takes, for an error message."""
-    match option.kind:
-        case "flag" | "mode":
-            return "true or false"
-        case "switch":
-            return f"true, false or {', '.join(option.choices)}"
-        case "count":
-            return f"a whole number, {option.minimum} or more"
-        case "seconds":
-            return "a number of seconds above 0"
-        case "number":
-            return f"a number, {option.minimum} or more"
-        case "choice":
-            return f"one of {', '.join(option.choices)}"
-        case "list":
-            return f"none or some of {', '.join(option.choices)}"
-        case _:
-            return "a text"
+# The parsers raise ValueError or TypeError for what they cannot read.
 
 
 def _parse_flag(_: Option, given: object) -> bool:
@@ -183,28 +163,22 @@ def _parse_switch(option: Option, given: object) -> bool | None:
 
 
 def _parse_count(option: Option, given: object) -> int:
-    if isinstance(given, bool):
-        raise TypeError
     number = int(str(given))
     if number < option.minimum:
         raise ValueError
     return number
 
 
-def _parse_seconds(_: Option, given: object) -> float:
-    if isinstance(given, bool):
-        raise TypeError
-    number = float(str(given).strip().removesuffix("s"))
-    if not 0 < number < float("inf"):
+def _parse_number(option: Option, given: object) -> float:
+    number = float(str(given))
+    if not option.minimum <= number < float("inf"):
         raise ValueError
     return number
 
 
-def _parse_number(option: Option, given: object) -> float:
-    if isinstance(given, bool):
-        raise TypeError
-    number = float(str(given))
-    if not option.minimum <= number < float("inf"):
+def _parse_seconds(option: Option, given: object) -> float:
+    number = _parse_number(option, str(given).strip().removesuffix("s"))
+    if number == 0:
         raise ValueError
     return number
 
@@ -240,13 +214,13 @@ def _lines(text: str) -> list[str]:
     return [line for line in stripped if line]
 
 
-def _parse_commands(_: Option, given: object) -> Mapping[str, str]:
+def _parse_commands(option: Option, given: object) -> Mapping[str, str]:
     if isinstance(given, dict):
         # The front matter was validated where it was read.
         return given
     commands = {}
-    for line in _parse_lines(_, given):
-        key, _separator, command = line.partition(": ")
+    for line in _parse_lines(option, given):
+        key, _, command = line.partition(": ")
         if command.strip():
             commands[key.strip()] = command.strip()
     return commands
@@ -266,16 +240,29 @@ def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
     return tuple(_parse_text(option, part) for part in parts)
 
 
-_PARSERS: dict[str, Callable[[Option, object], Any]] = {
-    "flag": _parse_flag,
-    "switch": _parse_switch,
-    "count": _parse_count,
-    "seconds": _parse_seconds,
-    "choice": _parse_choice,
-    "list": _parse_list,
-    "lines": _parse_lines,
-    "commands": _parse_commands,
-    "number": _parse_number,
-    "texts": _parse_texts,
-    "text": _parse_text,
+class Kind(NamedTuple):
+    """How the values of the options of one kind are read.
+
+    parse: Converts a value as a user wrote it.
+    expected: What it takes, for an error message; `{0}` stands for the option.
+    unset: The value of an option without a default that is set nowhere.
+    """
+
+    parse: Callable[[Option, object], Any]
+    expected: str = "a text"
+    unset: Any = None
+
+
+_KINDS = {
+    "flag": Kind(_parse_flag, "true or false"),
+    "switch": Kind(_parse_switch, "true, false or {choices}"),
+    "count": Kind(_parse_count, "a whole number, {0.minimum} or more"),
+    "number": Kind(_parse_number, "a number, {0.minimum} or more"),
+    "seconds": Kind(_parse_seconds, "a number of seconds above 0"),
+    "choice": Kind(_parse_choice, "one of {choices}"),
+    "list": Kind(_parse_list, "none or some of {choices}"),
+    "lines": Kind(_parse_lines, unset=()),
+    "commands": Kind(_parse_commands, unset={}),
+    "text": Kind(_parse_text),
+    "texts": Kind(_parse_texts),
 }
