@@ -12,20 +12,13 @@ from pytest_ralph.text.listing import joined
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Status = Literal[
-    "FAILED (attempt 1)",
-    "failed (attempt 1)",
-    "failed",
-    "running...",
-    "complete",
-    "skipped",
-    "waiting",
-]
+# What has become of the first attempt at a task.
+Status = Literal["failed", "running...", "complete", "skipped", "waiting"]
 
 
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     """A task failed while other tasks of its group are still running."""
-    failed = joined([name for name in statuses if _is_failed(statuses[name])])
+    failed = joined([name for name, status in statuses.items() if status == "failed"])
     unfinished = ("running...", "waiting")
     running = joined([name for name, status in statuses.items() if status in unfinished])
 
@@ -33,7 +26,7 @@ def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
         "Status:",
-        *_status_lines(statuses),
+        *_status_lines(statuses, failed="FAILED (attempt 1)"),
         "",
         "Decision: Allow running siblings to complete before retry.",
         "",
@@ -48,11 +41,10 @@ def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
 
 def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[str]:
     """All first attempts have ended, and one of them failed."""
-    final = {**statuses, failed: "failed (attempt 1)"}
     lines = [
         *_heading("RETRY AFTER SIBLINGS"),
         "All siblings complete:",
-        *_status_lines(final),
+        *_status_lines(statuses, failed="failed (attempt 1)"),
         "",
         f"Initiating retry for Task {failed}...",
     ]
@@ -111,9 +103,9 @@ def _batch(statuses: Mapping[str, Status]) -> list[str]:
     return [f"Batch: [{', '.join(statuses)}]", ""]
 
 
-def _status_lines(statuses: Mapping[str, str]) -> list[str]:
-    return [f"  Task {name}: {status}" for name, status in statuses.items()]
-
-
-def _is_failed(status: str) -> bool:
-    return status.lower().startswith("failed")
+def _status_lines(statuses: Mapping[str, Status], failed: str = "failed") -> list[str]:
+    """Return a line for each task; `failed` is the word for a task that failed."""
+    lines = []
+    for name, status in statuses.items():
+        lines.append(f"  Task {name}: {failed if status == 'failed' else status}")
+    return lines

@@ -107,14 +107,15 @@ class Sibling:
             return None
         return self.first_attempt.result()
 
-    def status(self, failed: batch.Status) -> batch.Status:
+    @property
+    def status(self) -> batch.Status:
         if self.first_attempt.running():
             return "running..."
         task_run = self.ended() if self.first_attempt.done() else None
         if task_run is None:
             return "waiting"
         if task_run.failed is not None:
-            return failed
+            return "failed"
         if task_run.result is not None and task_run.result.passed:
             return "complete"
         return "skipped"
@@ -195,7 +196,7 @@ class Group:
         # Imported here: most groups pass.
         from pytest_ralph.report import batch
 
-        if self._is_running():
+        if any(not sibling.first_attempt.done() for sibling in self._siblings.values()):
             self._show(batch.partial_failure(self._statuses()))
         failed = {}
         for sibling in self._pending():
@@ -212,12 +213,8 @@ class Group:
             if sibling.recovery is None:
                 sibling.recovery = self._pool.submit(self._spec_run.finish, task_run)
 
-    def _is_running(self) -> bool:
-        return any(not sibling.first_attempt.done() for sibling in self._siblings.values())
-
     def _statuses(self) -> dict[str, batch.Status]:
-        failed: batch.Status = "FAILED (attempt 1)" if self._is_running() else "failed"
-        return {name: sibling.status(failed) for name, sibling in self._siblings.items()}
+        return {name: sibling.status for name, sibling in self._siblings.items()}
 
     def _show_results(self, last: Sibling) -> None:
         """Show the results of several recoveries, once pytest has asked for the last of them."""

@@ -8,7 +8,7 @@ from pytest_ralph.report import batch
 
 
 def test_what_has_not_begun_is_waited_for_too() -> None:
-    lines = batch.partial_failure({"1.1": "FAILED (attempt 1)", "1.2": "waiting"})
+    lines = batch.partial_failure({"1.1": "failed", "1.2": "waiting"})
     assert lines[-1] == "Waiting for 1.2 to complete..."
 
 
