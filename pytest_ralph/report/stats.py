@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         Totals,
     )
 
+# A row of a table: the cells by the heading of their column. That of the first one is empty.
+Row = dict[str, str]
 MOST_ROWS = 10
 NARROWEST = 40
 LONGEST_NAME = 200
@@ -155,47 +157,43 @@ def _specs(statistics: Statistics) -> Iterator[Line]:
     for task in statistics.by_task:
         recovered[task.spec] += task.recovered > 0
         failed[task.spec] += task.unrecovered > 0
-    rows = [_score(one, recovered[one.spec], failed[one.spec]) for one in statistics.by_spec]
-    return _table("specs", _score_header("tasks"), rows)
+    scores = statistics.by_spec
+    rows = [_score(one, "tasks", recovered[one.spec], failed[one.spec]) for one in scores]
+    return _table("specs", rows)
 
 
 def _tasks(statistics: Statistics) -> Iterator[Line]:
-    failed = [score for score in statistics.by_task if score.failures]
-    rows = [_score(score, score.recovered, score.unrecovered) for score in failed]
-    return _table("tasks that failed most", _score_header("runs"), rows)
+    scores = [score for score in statistics.by_task if score.failures]
+    rows = [_score(one, "runs", one.recovered, one.unrecovered) for one in scores]
+    return _table("tasks that failed most", rows)
 
 
-def _score_header(what: str) -> Sequence[str]:
-    """Return the header of a table that counts recovered and failed tasks or runs."""
-    return ("", "attempts", "failures", f"{what} recovered", f"{what} failed", "mean time", "cost")
-
-
-def _score(score: Score, recovered: int, failed: int) -> Sequence[str]:
-    """Return the row of a task or a spec."""
-    return (
-        _name(f"{score.task} {score.spec}"),
-        str(score.attempts),
-        str(score.failures),
-        str(recovered),
-        str(failed),
-        _time(score.mean_duration),
-        _cost(score.cost),
-    )
+def _score(score: Score, what: str, recovered: int, failed: int) -> Row:
+    """Return the row of a task or a spec, with how many runs or tasks were recovered or failed."""
+    return {
+        "": _name(f"{score.task} {score.spec}"),
+        "attempts": str(score.attempts),
+        "failures": str(score.failures),
+        f"{what} recovered": str(recovered),
+        f"{what} failed": str(failed),
+        "mean time": _time(score.mean_duration),
+        "cost": _cost(score.cost),
+    }
 
 
 def _executors(statistics: Statistics) -> Iterator[Line]:
     rows = []
     for score in statistics.by_executor:
-        row = (
-            _name(score.executor),
-            str(score.runs),
-            str(score.succeeded),
-            f"{score.rate:.1%}",
-            _time(score.mean_duration),
-            _cost(score.cost),
-        )
+        row = {
+            "": _name(score.executor),
+            "runs": str(score.runs),
+            "succeeded": str(score.succeeded),
+            "rate": f"{score.rate:.1%}",
+            "mean time": _time(score.mean_duration),
+            "cost": _cost(score.cost),
+        }
         rows.append(row)
-    return _table("executors", ("", "runs", "succeeded", "rate", "mean time", "cost"), rows)
+    return _table("executors", rows)
 
 
 def _fix_rates(statistics: Statistics) -> Iterator[Line]:
@@ -204,18 +202,26 @@ def _fix_rates(statistics: Statistics) -> Iterator[Line]:
         name = headline(rate.kind)
         if rate.executor:
             name += f" by {rate.executor}"
-        row = (_name(name), str(rate.tried), str(rate.worked), f"{rate.rate:.1%}")
+        row = {
+            "": _name(name),
+            "tried": str(rate.tried),
+            "worked": str(rate.worked),
+            "rate": f"{rate.rate:.1%}",
+        }
         rows.append(row)
-    return _table("fixes by kind and executor", ("", "tried", "worked", "rate"), rows)
+    return _table("fixes by kind and executor", rows)
 
 
 def _flaky(statistics: Statistics) -> Iterator[Line]:
-    title = "flaky tasks (passed and failed, nothing changed)"
     rows = []
     for task in statistics.flaky:
-        name = _name(f"{task.task} {task.spec}")
-        rows.append((name, str(task.flips), str(task.verifications)))
-    return _table(title, ("", "flips", "verifications"), rows)
+        row = {
+            "": _name(f"{task.task} {task.spec}"),
+            "flips": str(task.flips),
+            "verifications": str(task.verifications),
+        }
+        rows.append(row)
+    return _table("flaky tasks (passed and failed, nothing changed)", rows)
 
 
 def _recovery(recovery: Recovery) -> Iterator[Line]:
@@ -236,7 +242,7 @@ def _heading(title: str) -> Iterator[Line]:
     yield Line(title, HEADING)
 
 
-def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+def _table(title: str, rows: Sequence[Row]) -> Iterator[Line]:
     """Yield a table with the numbers first, so that a narrow terminal cuts only the names.
 
     A column without any value, such as costs that nobody reported, is left out.
@@ -245,7 +251,8 @@ def _table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         return
     yield from _heading(title)
 
-    names, *numbers = zip(header, *rows[:MOST_ROWS], strict=True)
+    shown_rows = [row.values() for row in rows[:MOST_ROWS]]
+    names, *numbers = zip(rows[0], *shown_rows, strict=True)
     shown = []
     for column in numbers:
         if any(column[1:]):

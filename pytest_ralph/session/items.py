@@ -153,10 +153,19 @@ class SpecFile(pytest.File):
 
 
 class TaskItem(pytest.Item):
-    """One task. The test is its Verify command."""
+    """One task. The test is its Verify command.
 
-    result: TaskResult | None = None
+    result: How it ended; None as long as it has not.
+    group_suffix: Not empty while a worker tells the controller what it has collected.
+    """
+
     parent: SpecFile
+    result: TaskResult | None = None
+    group_suffix = ""
+    # Plugins that expect every item to be a test function read these.
+    obj = None
+    function = None
+    fixturenames: tuple[str, ...] = ()
 
     def __init__(self, *, task: Task, marks: Marks, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -172,9 +181,6 @@ class TaskItem(pytest.Item):
         self.extra_keyword_matches.update(WORD.findall(task.title), phase_words)
         self.extra_keyword_matches.update(["-".join(phase_words), self.parent.spec.name])
 
-    # Not empty while a worker tells the controller what it has collected.
-    group_suffix = ""
-
     @property
     def nodeid(self) -> str:
         return super().nodeid + self.group_suffix
@@ -188,11 +194,6 @@ class TaskItem(pytest.Item):
     @property
     def run(self) -> Run:
         return self.parent.run
-
-    # Plugins that expect every item to be a test function read these.
-    obj = None
-    function = None
-    fixturenames: tuple[str, ...] = ()
 
     def _initrequest(self) -> None:
         """Do nothing; pytest-retry calls it before it runs an item again."""
@@ -217,13 +218,11 @@ class TaskItem(pytest.Item):
         # Imported with the first failure.
         from pytest_ralph.report.failure_text import FailureText
 
-        is_whole = self.config.getoption("tbstyle", "") != "line"
-        verbosity = self.config.getoption("verbose", 0)
         return FailureText.of(
             excinfo.value.result,
             self.run.root,
-            verbosity=verbosity,
-            shown=is_whole,
+            verbosity=self.config.getoption("verbose", 0),
+            shown=not self.run.is_failure_one_line,
             earlier=self.session.testsfailed,
         )
 

@@ -38,10 +38,9 @@ class Reporting:
 
     def pytest_sessionstart(self) -> None:
         # Only now: a conftest file may have asked for the JUnit file.
-        if junit.is_written(self.run.config):
-            self.run.config.pluginmanager.register(
-                junit.Testcases(self.run.config), junit.PLUGIN_NAME
-            )
+        config = self.run.config
+        if junit.is_written(config):
+            config.pluginmanager.register(junit.Testcases(config), junit.PLUGIN_NAME)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -67,10 +66,8 @@ class Reporting:
 
     def _sections(self, result: TaskResult) -> Iterator[tuple[str, str]]:
         """Yield what pytest shows below a failure, or with `-rA`, each text with its heading."""
-        config = self.run.config
-        is_whole = config.getoption("tbstyle", "") != "line"
-        very_verbose = config.getoption("verbose", 0) >= 2
-        if result.report and is_whole and very_verbose:
+        very_verbose = self.run.config.getoption("verbose", 0) >= 2
+        if result.report and very_verbose and not self.run.is_failure_one_line:
             yield "ralph failure report", result.report
         if result.outcome == "recovered":
             for attempt in result.verifications:
@@ -126,8 +123,7 @@ class Reporting:
         # Imported with the first failure.
         from pytest_ralph.report.failure_text import FailureText
 
-        is_whole = self.run.config.getoption("tbstyle", "") != "line"
-        return FailureText.from_worker(text, result, shown=is_whole)
+        return FailureText.from_worker(text, result, shown=not self.run.is_failure_one_line)
 
 
 def _last_line(report: pytest.TestReport) -> str:

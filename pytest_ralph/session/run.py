@@ -85,6 +85,11 @@ class Run:
         return self.worker is None and self.config.getoption("dist", "no") != "no"
 
     @property
+    def is_failure_one_line(self) -> bool:
+        """Whether pytest shows one line for each failure (`--tb=line`)."""
+        return bool(self.config.getoption("tbstyle", "") == "line")
+
+    @property
     def next_command(self) -> str:
         """The command line that continues this run, for a person to copy."""
         # Imported here: a run in which everything passes shows no command.
