@@ -212,6 +212,7 @@ class FixResult(NamedTuple):
             children=tuple(child.masked(mask) for child in self.children),
         )
 
+
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
     flat = list(fixes)
