@@ -127,7 +127,9 @@ def _is_task(text: TaskText, block: TaskBlock, sure_lines: Sequence[int]) -> boo
     if not block.level:
         if block.title.certain or block.has_field(WORK_FIELDS):
             return True
-        return inline_verify(text.lines[block.line]) != ""
+        # `- [ ] Verify: …` below another box is the Verify field of that box.
+        is_field = text.field_name(block.line) == "Verify"
+        return not is_field and inline_verify(text.lines[block.line]) != ""
     if _holds_any(block, sure_lines):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)

@@ -291,3 +291,9 @@ def test_a_verify_in_another_field_is_found(label: str) -> None:
 def test_a_box_with_a_verify_on_its_line_is_a_task() -> None:
     [task] = Spec.parse("- [ ] Add the guide | Verify: `make docs`\n- [ ] Add more\n").tasks
     assert (task.id, task.verify.describe()) == ("add-the-guide-verify-make-docs", "make docs")
+
+
+def test_a_nested_box_with_a_verify_label_is_a_field() -> None:
+    boxes = "- [ ] Read\n  - [ ] Write the reader\n  - [ ] **Verify:** `make a` passes\n"
+    [task] = Spec.parse(f"## Slice 1\n\n{boxes}").tasks
+    assert (task.title, task.verify.describe()) == ("Read", "make a")
