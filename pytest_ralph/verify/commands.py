@@ -61,7 +61,10 @@ _PREFIX = regex(
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
 )
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
-_NAME = regex(r"(?:[\w.~@+-]|\$\{?\w+\}?|/)+$", re.ASCII)
+# A capital only starts a path; a dot ends a sentence, a slash the name of a directory.
+_NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$", re.ASCII)
+# What stands behind the name of a variable, a key or a function.
+_ASSIGNED = regex(r" ?.?=| (?:: |->|\{)")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
@@ -73,7 +76,6 @@ _MAY_BE_CMDLET = regex(r"[a-z]-[A-Z]|\\|\.ps1")
 # A prompt, or what joins a command to the one in the span before.
 _PROMPT = regex(r"^[ \t]*(?:[$❯➜]|&&)[ \t]+")
 _BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
-_CAPITAL_OR_DIGIT = regex(r"[A-Z\d]")
 
 
 class Likeness(IntEnum):
@@ -212,19 +214,9 @@ def _is_program(name: str) -> bool:
 def _has_form_of_program(first: str, rest: str) -> bool:
     if first in _METHODS or first.lower() in _NEVER:
         return False
-    if not _NAME.match(first):
+    if not _NAME.match(first) or _ASSIGNED.match(rest):
         return False
-    if first.startswith("/"):
-        return bool(_ROOTS.match(first))
-    if first.startswith(("-", "@", "+")) or first[0].isdigit():
-        return False
-    if first.endswith((".", "/")):
-        # The end of a sentence, or a directory.
-        return False
-    if "=" in rest[:3] or rest.startswith((" : ", " =>", " ->", " {")):
-        # An assignment, a key or a function, not a command.
-        return False
-    return "/" in first or not _CAPITAL_OR_DIGIT.match(first)
+    return not first.startswith("/") or _ROOTS.match(first) is not None
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:

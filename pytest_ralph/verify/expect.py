@@ -19,11 +19,17 @@ from pytest_ralph.verify.amounts import OUTCOME_COUNT
 from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import NONZERO, Expect
 from pytest_ralph.verify.statements import Ask, Statement, names_stream
-from pytest_ralph.verify.stdout_kind import is_http
+from pytest_ralph.verify.stdout_kind import (
+    is_http,
+    lists_names,
+    prints_nothing,
+    searches,
+    shows_contents,
+)
 from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_ralph.verify.clauses import Clause
 
@@ -47,6 +53,7 @@ _PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 # What may stand behind a statement without changing what it asks.
 _TAIL = any_of("tail", " ", "$")
+_TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # "in `src`" where the command looks into `src`.
 _NAMED_PLACE = regex(r" (?:in|from|under|inside|within|of|for) ⟦(?P<value>\d+)⟧$")
 
@@ -72,14 +79,15 @@ class Demands:
 class Pattern(NamedTuple):
     """One way to state an expectation.
 
-    `ask` returns what the statement asks, an empty sequence if the exit status says it already, or
-    None if the pattern does not apply to this command. `name` is also that of the sample in
-    tests/samples/readings that needs the pattern.
+    `of` says which commands such a statement can be about. `ask` returns what it asks, an empty
+    sequence if the exit status says it already, or None if it is not about this command after all.
+    `name` is also that of the sample in tests/samples/readings that needs the pattern.
     """
 
     name: str
     form: re.Pattern[str]
     ask: Ask
+    of: Callable[[Command], bool] = lambda _: True
 
 
 def read_expectations(command_line: str, said: str) -> Demands:
@@ -192,7 +200,7 @@ def _readings(
     for text in (clause.text, _without_tail(command, clause)):
         for pattern in PATTERNS:
             match = pattern.form.fullmatch(text)
-            if match is not None:
+            if match is not None and pattern.of(command):
                 yield Statement(command, clause, match, is_about_output), pattern.ask
 
 
@@ -300,6 +308,15 @@ def _form(text: str) -> re.Pattern[str]:
     return regex(_SUBJECT + text)
 
 
+def _fails_on_errors(command: Command) -> bool:
+    """An HTTP client that receives an error response has still succeeded."""
+    return not is_http(command)
+
+
+def _prints_what_can_be_counted(command: Command) -> bool:
+    return command.stdout is not Stdout.STATUS and not shows_contents(command)
+
+
 PATTERNS = (
     Pattern(
         "status that means failure",
@@ -310,6 +327,7 @@ PATTERNS = (
         "exit status other than zero",
         _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
+        of=_fails_on_errors,
     ),
     Pattern(
         "one of two exit statuses",
@@ -329,7 +347,8 @@ PATTERNS = (
     Pattern(
         "no tests",
         _form(r"(?:no|0) (?:tests?|items) (?:ran|run|passes|collected|found|selected)"),
-        statements.no_tests,
+        statements.always(Expect("exit", "==", 5)),
+        of=lambda command: command.last.program == "pytest",
     ),
     Pattern(
         "number of failures",
@@ -346,6 +365,7 @@ PATTERNS = (
             r"|(?:compile|compilation|build) (?:errors?|failures?)|red)"
         ),
         statements.failure,
+        of=_fails_on_errors,
     ),
     Pattern(
         "names from the command",
@@ -365,13 +385,15 @@ PATTERNS = (
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
         statements.amount_between,
+        of=_prints_what_can_be_counted,
     ),
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
     Pattern(
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
-        statements.exists,
+        statements.always(),
+        of=lambda command: lists_names(command) or prints_nothing(command),
     ),
     Pattern(
         "not there",
@@ -379,9 +401,15 @@ PATTERNS = (
             rf"{_VERB}?(?:files? |director(?:y|ies) )*"
             r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
         ),
-        statements.not_there,
+        statements.always(NONZERO),
+        of=lambda command: lists_names(command) or shows_contents(command),
     ),
-    Pattern("clean working tree", _form("passes"), statements.clean),
+    Pattern(
+        "clean working tree",
+        _form("passes"),
+        statements.clean,
+        of=lambda command: _TERSE_STATUS.search(command.text) is not None,
+    ),
     Pattern(
         "passes",
         regex(
@@ -416,7 +444,8 @@ PATTERNS = (
         _form(
             rf"(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
         ),
-        statements.no_hits,
+        statements.nothing,
+        of=searches,
     ),
     Pattern(
         "some output",
@@ -432,6 +461,7 @@ PATTERNS = (
         "outcome as a word",
         _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
         statements.outcome_word,
+        of=_fails_on_errors,
     ),
     Pattern(
         "text that must not be there",
@@ -464,7 +494,8 @@ PATTERNS = (
     Pattern(
         "no such name",
         _form(rf"{_VERB}?no (?P<word>(?!non-|pre-|un|off-|cross-|out-)[a-z]\w*[-_][\w.-]+)"),
-        statements.no_file_name,
+        statements.bare_word("not_contains"),
+        of=lambda command: command.stdout is Stdout.LINES,
     ),
     Pattern(
         "word in the output",

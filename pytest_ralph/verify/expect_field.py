@@ -11,9 +11,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.model import Expect
+from pytest_ralph.verify.model import NONZERO, Expect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_ralph.verify.model import Stream, Verify
 
 # What must not be cut at a semicolon inside it.
@@ -51,19 +53,14 @@ class ExpectField(NamedTuple):
 
 def parse_expect_field(text: str) -> ExpectField:
     """Return what an Expect field states; raise ExpectFieldError if it is malformed."""
-    expect: list[Expect] = []
-    files: list[str] = []
     written = " ".join(_on_one_line(text).split()).strip("`")
     items = [item.strip(" `.") for item in _ITEM.findall(written)]
-    for item in filter(None, items):
-        file = _FILE.fullmatch(item)
-        if file:
-            files.append(file["path"].strip('"`'))
-        else:
-            expect.append(_parse_item(item))
-    if not expect and not files:
+    stated = [_parse_item(item) for item in filter(None, items)]
+    if not stated:
         raise ExpectFieldError(f"the Expect field is empty; write one of: {_FORMS}")
-    return ExpectField(tuple(expect), tuple(files))
+    expect = tuple(one for one in stated if isinstance(one, Expect))
+    files = tuple(one for one in stated if isinstance(one, str))
+    return ExpectField(expect, files)
 
 
 def is_prose(text: str) -> bool:
@@ -93,24 +90,53 @@ def apply_expect_field(verify: Verify, text: str) -> Verify:
     return verify._replace(checks=tuple(checks), unread=())
 
 
-def _parse_item(item: str) -> Expect:
-    if match := _EXIT.fullmatch(item):
-        return Expect("exit", "==", int(match["status"]))
-    if _NONZERO.fullmatch(item):
-        return Expect("exit", "nonzero")
-    if match := _EMPTY.fullmatch(item):
-        return Expect(_stream(match), "empty")
-    if match := _CONTAINED.fullmatch(item):
-        return Expect(_stream(match), match["op"].replace(" ", "_"), _unquote(match["text"]))
-    if match := _MATCHED.fullmatch(item):
-        return Expect(_stream(match), "matches", _valid_pattern(match["pattern"]))
-    if match := _COMPARED.fullmatch(item):
-        return Expect(_stream(match), match["op"], _value(match["op"], match["value"], item))
+def _parse_item(item: str) -> Expect | str:
+    """Return an expectation, or the path of a file that must exist."""
+    for form, read in _READERS:
+        match = form.fullmatch(item)
+        if match:
+            return read(match)
     raise ExpectFieldError(f"`{item}` is not an expectation; write one of: {_FORMS}")
 
 
 def _stream(match: re.Match[str]) -> Stream:
     return "stderr" if match["stream"] == "stderr" else "stdout"
+
+
+def _exit_status(match: re.Match[str]) -> Expect:
+    return Expect("exit", "==", int(match["status"]))
+
+
+def _empty(match: re.Match[str]) -> Expect:
+    return Expect(_stream(match), "empty")
+
+
+def _contained(match: re.Match[str]) -> Expect:
+    return Expect(_stream(match), match["op"].replace(" ", "_"), _unquote(match["text"]))
+
+
+def _matched(match: re.Match[str]) -> Expect:
+    return Expect(_stream(match), "matches", _valid_pattern(match["pattern"]))
+
+
+def _compared(match: re.Match[str]) -> Expect:
+    return Expect(_stream(match), match["op"], _value(match["op"], match["value"], match[0]))
+
+
+def _file(match: re.Match[str]) -> str:
+    return match["path"].strip('"`')
+
+
+# The forms of the language, tried in this order.
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Expect | str]], ...] = (
+    (_EXIT, _exit_status),
+    (_NONZERO, lambda _: NONZERO),
+    (_EMPTY, _empty),
+    (_CONTAINED, _contained),
+    (_MATCHED, _matched),
+    (_COMPARED, _compared),
+    (_FILE, _file),
+)
 
 
 def _value(op: str, written: str, item: str) -> int | float | str:
