@@ -21,9 +21,13 @@ _LABEL = regex(
     r"|^run\s+(?=\S)",
     re.IGNORECASE,
 )
+# A comma ends a command, but not in `cut -d, -f2`.
+_COMMA = r"(?<!\s-[dFst])(?<![=\s]),\s"
+_NEXT_COMMAND = regex(rf"{_COMMA}(?:and\s)?")
 # Where the command ends and words about it begin.
 _REMARK = regex(
-    r"\s(?:\(|[→—–-]\s"
+    rf"{_COMMA}|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)"
+    r"|\s(?:\(|[→—–-]\s"
     r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
     r"|->|=>|>=\s|(?:should|must|will)\s"
     r"|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
@@ -58,13 +62,23 @@ def read_bare_lines(text: str) -> list[BareLine]:
     """
     lines = []
     for written in _LINE_END.split(dedent(text)):
-        if not written.strip():
-            continue
-        line = _read_line(written)
-        if line is None:
-            return []
-        lines.append(line)
+        for part in _split_at_commas(written):
+            line = _read_line(part)
+            if line is None:
+                return []
+            lines.append(line)
     return lines
+
+
+def _split_at_commas(line: str) -> list[str]:
+    """Return the commands of `npm run lint, npm test`; any other line as it is, if not blank."""
+    ends = [match.span() for match in _NEXT_COMMAND.finditer(_without_quoted(line))]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(line)]
+    parts = [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    if all(likeness(part) is Likeness.SURE for part in parts):
+        return parts
+    return [line] if line.strip() else []
 
 
 def _read_line(written: str) -> BareLine | None:

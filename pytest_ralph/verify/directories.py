@@ -27,6 +27,12 @@ _AHEAD = regex(
     rf"(?:\s+{_KIND})?\)?\s*[:,]",
     re.IGNORECASE,
 )
+# Where every command runs anyway.
+_ROOT = regex(
+    r"[\s(,]*(?:from|in|at)\s(?:the\s)?(?:(?:repo|repository|project|workspace)(?:'s)?\s)?root"
+    r"(?:\s(?:directory|folder))?\b\)?",
+    re.IGNORECASE,
+)
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
@@ -50,6 +56,9 @@ def directory_of(found: Sequence[Mention]) -> str | None:
 
 def without_directory(words: str) -> str:
     """Return the words behind a command without those that only name its directory."""
+    root = _ROOT.match(words)
+    if root:
+        return words[root.end() :]
     lead = len(words) - len(words.lstrip(" (,;—–-"))
     match = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
     if match is None or _name_in(match) is None:

@@ -39,8 +39,8 @@ _PLURAL = regex(
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
-    r"\W*(?:expect\w* |no |zero |nothing|empty|at least|at most|more than|less than|fewer than"
-    r"|exactly|returns? |exits? |\d+ )",
+    r"\W*(?:there (?:are|is) )?(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
+    r"|less than|fewer than|exactly|returns? |exits? |\d+ )",
     re.IGNORECASE,
 )
 _LEAD_END = regex(

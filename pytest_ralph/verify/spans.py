@@ -79,11 +79,22 @@ _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORE
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
+# `(1) `make``, `b) `make test``
+_NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
 # In front of a command line: the start of its clause, or words that lead to it.
-_LEADS_TO = any_of("leads to", r"(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$")
+_NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
+# "`make lint` Types: `make types`"
+_LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
+_LEADS_TO = any_of(
+    "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
+)
 # `Exit code 2 from `x``, `no errors in `x``
 _RESULT_OF = any_of(
     "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
+)
+# `There are no matches for `x``
+_NONE_IN = regex(
+    r"^\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
 )
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
@@ -236,7 +247,7 @@ def _is_asked_for(span: Span) -> bool:
         return True
     if _LEADS_TO.search(in_english(span.before)):
         return True
-    return bool(_RESULT_OF.search(span.clause))
+    return bool(_RESULT_OF.search(span.clause) or _NONE_IN.match(span.clause))
 
 
 def _is_told_to_run(span: Span) -> bool:
@@ -388,7 +399,10 @@ def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use
         return prose(pieces[index + 1 : reach])
     next_index, next_use = following
     words = prose(pieces[index + 1 : min(next_index, reach)])
+    words = _NUMBER_BEHIND.sub("", words)
     words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", words))
+    if _LABEL.fullmatch(words):
+        return ""
     own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)
     return own_words
 
