@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.clauses import normalise
-from pytest_ralph.verify.stdout_kind import is_search
+from pytest_ralph.verify.stdout_kind import is_quiet_search, is_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,11 @@ _CODE = regex(r"`[^`]*`")
 
 
 def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
-    """Whether words that were not understood allow a search to end with 1."""
-    if not is_search(command):
+    """Whether words that were not understood allow a search to end with 1.
+
+    Who makes a search quiet asks for its exit status, and negates that if nothing may be found.
+    """
+    if not is_search(command) or is_quiet_search(command):
         return False
     if any(_SOME_FOUND.match(words) for words in unread):
         return False

@@ -86,6 +86,11 @@ def is_search(command: Command) -> bool:
     return command.last.is_listed("searches")
 
 
+def is_quiet_search(command: Command) -> bool:
+    """Whether it tells only by its exit status whether it has found something."""
+    return is_search(command) and _is_silent(command.last)
+
+
 def searches(command: Command) -> bool:
     """Whether it prints the lines or files in which it finds something."""
     return is_search(command) and command.stdout is Stdout.LINES
