@@ -20,7 +20,7 @@ from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
 from pytest_ralph.spec.current_spec import current_spec
 from pytest_ralph.spec.document import Spec, SpecError
-from pytest_ralph.spec.edit import FixNumbers
+from pytest_ralph.spec.edit import next_id
 from pytest_ralph.spec.fix_tree import has_verify_of
 from pytest_ralph.spec.order import Plan, plan
 from pytest_ralph.spec.state import State
@@ -63,8 +63,6 @@ class SpecFiles:
         self.failed: dict[str, str] = {}
         # Names of tasks that passed and were not ticked, and why.
         self.not_ticked: dict[str, str] = {}
-        # The numbers of all fixes, and the versions of document and state that they are from.
-        self._numbers: tuple[tuple[int, int], FixNumbers] | None = None
         # How many executors are at work on the spec, and how many of them in the project itself.
         self._holds = 0
         self._watched = 0
@@ -166,15 +164,11 @@ class SpecFiles:
     def next_id(self, target: Task) -> str:
         """An id for the next fix or part of a task; ids never repeat."""
         with self.files():
-            return self._fix_numbers().next_id(target.id)
+            return next_id(target.id, self._known_ids())
 
-    def _fix_numbers(self) -> FixNumbers:
-        spec = self._document.read()
-        version = self._document.reads, id(self.state.data)
-        if self._numbers is None or self._numbers[0] != version:
-            ids = [task.id for task in spec.tasks]
-            self._numbers = version, FixNumbers([*ids, *self.state.used_ids()])
-        return self._numbers[1]
+    def _known_ids(self) -> set[str]:
+        """Every id that a task has, or that a fix or part ever had."""
+        return {task.id for task in self._document.read().tasks}.union(self.state.used_ids())
 
     def insert_fix(self, target: Task, fix_id: str, block: str, error: str) -> Task:
         """Write one fix task after the last fix of its original: document first, then state."""
@@ -182,8 +176,6 @@ class SpecFiles:
             self._document.insert(target, {fix_id: block})
             fault_point("between document and state")
             self.state.record_fix(target.name, fix_id, error)
-            if self._numbers is not None:
-                self._numbers[1].add(fix_id)
             self.state.save()
             # As it was inserted: another process may have saved the file without it since.
             return self._document.named(fix_id)
@@ -195,7 +187,6 @@ class SpecFiles:
             fault_point("between document and state")
             for part_id in blocks:
                 self.state.record_part(target.name, part_id)
-            self._numbers = None
             self.state.save()
             return [self.spec[part_id] for part_id in blocks]
 
@@ -211,11 +202,9 @@ class SpecFiles:
             limit = self.state.number("maxModificationsPerTask")
             if self.state.modifications(target.name) >= limit:
                 raise ModificationError(f"{limit} of them were made for task {target.id}")
-            spec = self._document.read()
-            taken = {task.id for task in spec.tasks} | {*self.state.used_ids()}
-            first_free = self._fix_numbers().next_id(target.id)
-            blocks = numbered(modification.blocks, spec.path, taken, first_free)
-            self._numbers = None
+            taken = self._known_ids()
+            first_free = next_id(target.id, taken)
+            blocks = numbered(modification.blocks, self.spec.path, taken, first_free)
             self._document.insert(target, blocks, before=modification.type == PREREQUISITE)
             fault_point("between document and state")
             self.state.record_modification(
@@ -236,7 +225,6 @@ class SpecFiles:
             if owner is None or not self._document.remove(fix):
                 return False
             self.state.forget_fix(owner.name, fix.id)
-            self._numbers = None
             self.state.save()
             return True
 

@@ -123,23 +123,15 @@ def set_total(source: str, total: int) -> str:
     return source[: found.start("total")] + str(total) + source[found.end("total") :]
 
 
-class FixNumbers:
-    """The highest number that follows each id in the ids that were ever given."""
-
-    def __init__(self, ids: Iterable[str]) -> None:
-        self._highest: dict[str, int] = {}
-        for known in ids:
-            self.add(known)
-
-    def add(self, known: str) -> None:
-        for number in _NUMBER.finditer(known):
-            stem = known[: number.start()]
-            self._highest[stem] = max(self._highest.get(stem, 0), int(number[1]))
-
-    def next_id(self, original_id: str) -> str:
-        """Return an id below `original_id` that no task ever had."""
-        stem = original_id.rstrip(".")
-        return f"{stem}.{self._highest.get(stem, 0) + 1}"
+def next_id(original_id: str, known_ids: Iterable[str]) -> str:
+    """Return an id below `original_id` with a higher number than any of the known ids."""
+    stem = original_id.rstrip(".")
+    highest = 0
+    for known in known_ids:
+        number = _NUMBER.match(known, len(stem)) if known.startswith(stem) else None
+        if number is not None:
+            highest = max(highest, int(number[1]))
+    return f"{stem}.{highest + 1}"
 
 
 def shifted(lines: Iterable[str], columns: int) -> list[str]:

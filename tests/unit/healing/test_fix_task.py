@@ -16,7 +16,7 @@ from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.healing.errors import FixTaskError
 from pytest_ralph.healing.fix_task import error_type, make_fix_task, make_split_tasks, scope, steps
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.edit import FixNumbers, insertion
+from pytest_ralph.spec.edit import insertion, next_id
 from pytest_ralph.spec.fix_tree import FixTree
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ def test_a_task_is_split_into_its_steps() -> None:
 
 def test_the_parts_are_put_below_each_other_and_belong_to_the_original() -> None:
     source = MANY + "\n- [ ] 1.4 B\n"
-    first = FixNumbers(task.id for task in Spec.parse(source).tasks).next_id("1.3")
+    first = next_id("1.3", (task.id for task in Spec.parse(source).tasks))
     for block in make_split_tasks(Spec.parse(source)["1.3"], first, timeout=9).values():
         spec = Spec.parse(source)
         source = insertion(spec, spec["1.3"], block).into(source)

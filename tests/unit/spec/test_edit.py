@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.edit import (
-    FixNumbers,
     insertion,
     insertion_before,
     set_total,
     shifted,
     ticked_line,
+)
+from pytest_ralph.spec.edit import (
+    next_id as next_id_of,
 )
 from pytest_ralph.spec.fix_tree import FixTree
 
@@ -67,7 +69,7 @@ AFTER = """\
 
 
 def next_id(spec: Spec, original: str, used: tuple[str, ...] = ()) -> str:
-    return FixNumbers([*(task.id for task in spec.tasks), *used]).next_id(original)
+    return next_id_of(original, [*(task.id for task in spec.tasks), *used])
 
 
 def insert_task(spec: Spec, original: Task, block: str) -> str:
