@@ -276,12 +276,6 @@ class Checkpoints:
         owner = self._spec_files.owner_of(task) if task.fix_for else None
         return task if owner is None else self._original_of(owner)
 
-    def written_since(self, moment: float) -> bool:
-        """Whether any file of the project, except those of specs, was written since `moment`."""
-        from pytest_ralph.running.project_files import last_change
-
-        return last_change(self._services.root) >= moment
-
 
 def _states_before(changes: Iterable[Change]) -> dict[str, FileState | None]:
     """Return the files of `changes` as they were before the first of them."""

@@ -44,6 +44,7 @@ from pytest_ralph.healing.modification import (
     ModificationError,
     read_modification,
 )
+from pytest_ralph.running.project_files import last_change
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ class Fixer:
         self.checkpoints = run.checkpoints
         self.task = run.task
         self.log = run.log
-        self._perform_added = run.perform_added
-        self._verify_in = run.verify_in
+        self._run = run
         self._executor_runs = ExecutorRuns(run)
         self._continuations = 0
         self._enriched = False
@@ -324,7 +324,7 @@ class Fixer:
         assert outcome.failure is not None
         progress = False
         if outcome.failure.timed_out:
-            has_changed = bool(run.report.changed) or self.checkpoints.written_since(started)
+            has_changed = bool(run.report.changed) or last_change(self.services.root) >= started
             progress = outcome.progress or has_changed
         return FailedAttempt(
             task=request.task,
@@ -363,7 +363,7 @@ class Fixer:
             modification = read_modification(output)
             if modification is None:
                 return False
-            if self._perform_added is None:
+            if self._run.is_added:
                 raise ModificationError(f"{self.task.id} was itself added at an executor's request")
             added = self.spec_files.add_tasks(self.task, modification)
         except ModificationError as error:
@@ -377,7 +377,7 @@ class Fixer:
             self.log.followups += added
             return False
         for task in added:
-            result = self._perform_added(task)
+            result = self._run.spec_run.perform_added(task)
             self.log.absorb(result)
             if result.bad and modification.type == PREREQUISITE:
                 reason = f"{task.id}, which has to come first, failed: {result.reason}"
@@ -394,7 +394,7 @@ class Fixer:
             return False
         if run.verified is None:
             fault_point("before verifying again")
-            verified = self._verify_in(self.services.root, self.services.runner)
+            verified = self._run.verify_in(self.services.root, self.services.runner)
             if verified.interrupted:
                 raise KeyboardInterrupt
             run = run._replace(verified=verified)

@@ -153,42 +153,35 @@ class Regressions:
         since then may have broken the task itself. The result has the tasks that were broken:
         their reports have to be corrected.
         """
-        own_key = key_of(result)
-        reader = result.spec_path
         to_check: list[tuple[Key, Work]] = []
         if result.passed:
             self.add_pass(spec_run, task, result)
-            to_check += [(own_key, work) for work in self._work[begun:]]
+            to_check += [(key_of(result), work) for work in self._work[begun:]]
         to_check += self._add_work(result)
 
-        recovered: set[Key] = set()
+        were_broken: set[Key] = set()
         still_pass: list[str] = []
         while to_check:
             key, work = to_check.pop(0)
             passed = self.passed.get(key)
             if passed is None or not self._may_be_broken(passed, work):
                 continue
-            line = _culprit_line(passed.result, work, reader)
+            line = _culprit_line(passed.result, work, result.spec_path)
             reason = line
-            if key in recovered:
-                # Broken again by what followed from its recovery.
+            if key in were_broken:
+                # By what followed from its recovery.
                 culprit = name_of(work.result, passed.result.spec_path)
                 reason = f"{passed.task.id} and {culprit} do not pass together: {line}"
-            healed = passed.verify_again(reason, work.diff, recover=key not in recovered)
+            healed = passed.verify_again(reason, work.diff, recover=key not in were_broken)
             if healed is None:
-                if key != own_key:
-                    still_pass.append(name_of(passed.result, reader))
+                if key != key_of(result):
+                    still_pass.append(name_of(passed.result, result.spec_path))
                 continue
-            recovered.add(key)
+            were_broken.add(key)
             if healed.bad:
                 self.passed.pop(key, None)
             to_check += self._add_work(healed)
-            if key == own_key:
-                result = result.followed_by(healed)
-            elif healed.outcome == "recovered":
-                result = result.with_regression(healed, f"{line}: {healed.reason}")
-            else:
-                result = result.with_regression(healed)
+            result = _with_healed(result, healed, line)
         return _with_note(result, still_pass)
 
     def _add_work(self, result: TaskResult) -> list[tuple[Key, Work]]:
@@ -272,6 +265,15 @@ def _culprit_line(passed: TaskResult, work: Work, reader: str) -> str:
 def name_of(result: TaskResult, reader: str = "") -> str:
     """The id of a task, with the name of its spec unless `reader` is the path of that spec."""
     return result.id if result.spec_path == reader else f"{result.spec} {result.id}"
+
+
+def _with_healed(result: TaskResult, healed: TaskResult, line: str) -> TaskResult:
+    """Add how a task ended that was broken: the one with this result, or another one."""
+    if key_of(healed) == key_of(result):
+        return result.followed_by(healed)
+    if healed.outcome == "recovered":
+        return result.with_regression(healed, f"{line}: {healed.reason}")
+    return result.with_regression(healed)
 
 
 def _with_note(result: TaskResult, still_pass: Sequence[str]) -> TaskResult:

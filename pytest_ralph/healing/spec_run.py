@@ -137,17 +137,11 @@ class SpecRun:
             services = replace(services, runner=runner)
         if added:
             services = replace(services, settings=services.settings._replace(execute=True))
-        return TaskRun(
-            services,
-            self.spec_files,
-            self.checkpoints,
-            task,
-            spec_path=self.spec_path,
-            recovery=self.recovery if recovery is None else recovery,
-            perform_added=None if added else self._perform_added,
-        )
+        if recovery is None:
+            recovery = self.recovery
+        return TaskRun(self, services, task, recovery=recovery, is_added=added)
 
-    def _perform_added(self, task: Task) -> TaskResult:
+    def perform_added(self, task: Task) -> TaskResult:
         """Have a task carried out that an executor asked for. It is no item of this run."""
         run = self._task_run(task, added=True)
         self._first_attempt(run)
@@ -160,7 +154,7 @@ class SpecRun:
         for task in run.log.followups:
             line = f"{task.id} was added after {run.task.id} at the executor's request"
             if self.services.settings.execute:
-                followed = self._perform_added(task)
+                followed = self.perform_added(task)
                 result = result.with_work_of(followed)
                 line += f": {followed.outcome}"
             self.services.note(line)

@@ -32,14 +32,12 @@ from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_ralph.healing.checkpoints import Checkpoints
     from pytest_ralph.healing.decide import Decision, FailedAttempt
     from pytest_ralph.healing.fixer import Fixer
     from pytest_ralph.healing.services import Services
-    from pytest_ralph.healing.spec_files import SpecFiles
+    from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.running.runner import Runner
     from pytest_ralph.spec.task import Task
@@ -65,26 +63,25 @@ class TaskRun:
 
     def __init__(
         self,
+        spec_run: SpecRun,
         services: Services,
-        spec_files: SpecFiles,
-        checkpoints: Checkpoints,
         task: Task,
         *,
-        spec_path: str,
         recovery: bool,
-        perform_added: Callable[[Task], TaskResult] | None,
+        is_added: bool,
     ) -> None:
+        self.spec_run = spec_run
         self.services = services
-        self.spec_files = spec_files
-        self.checkpoints = checkpoints
+        self.spec_files = spec_run.spec_files
+        self.checkpoints = spec_run.checkpoints
         self.task = task
         self.recovery = recovery
-        # Carries out a task that an executor had added to the plan; None for such a task itself.
-        self.perform_added = perform_added
+        # Whether an executor had the task added to the plan.
+        self.is_added = is_added
         self.log = AttemptLog(
             task,
-            spec=spec_files.name,
-            spec_path=spec_path,
+            spec=self.spec_files.name,
+            spec_path=spec_run.spec_path,
             run=services.run_id,
             record=services.record,
             mask=services.mask,
@@ -388,7 +385,10 @@ class TaskRun:
     def _made_progress(self, verified: VerifyResult) -> bool:
         if verified.failing is not None and verified.failing.ended.progress:
             return True
-        return self.checkpoints.written_since(verified.started)
+        # Imported here: only a time limit that was exceeded needs it.
+        from pytest_ralph.running.project_files import last_change
+
+        return last_change(self.services.root) >= verified.started
 
     # Carrying out the task itself (--ralph-execute)
 
