@@ -250,36 +250,20 @@ class AttemptLog:
             self._fix_ended(fix.id, "completed", attempt.executor)
         self._store(attempt.answering(answered))
 
-    def carried_out(
-        self,
-        task: Task,
-        answered: Failure | None,
-        run: ObservedRun,
-        approach: str,
-        *,
-        started: float,
-        duration: float,
-        executor: str,
-        prediction: float | None = None,
-    ) -> None:
+    def carried_out(self, task: Task, answered: Failure | None, run: ObservedRun) -> None:
         """Record an executor run. `answered` is the failure it was meant to fix."""
         is_fix = task is not self.task
         outcome = run.outcome
         facts = _facts_of(run) | {
             "number": len(self._attempts) + 1,
             "what": "fix" if is_fix else "execute",
-            "started": started,
-            "duration": duration,
             "fix_id": task.id if is_fix else "",
-            "executor": executor,
-            "approach": approach,
-            "prediction": prediction,
         }
         self.runs += 1
         if run.diff or outcome.trouble is None:
             result = _result_of(task, run)
             unfinished = outcome.trouble is not None or bool(run.conflicts)
-            self._add_tried(task.id, approach, result, run.diff, unfinished=unfinished)
+            self._add_tried(task.id, run.approach, result, run.diff, unfinished=unfinished)
         if outcome.trouble is not None and outcome.failure is not None:
             # Not an attempt to fix anything: it is no fix in the history, and no approach.
             attempt = _failed(outcome.failure, **(facts | {"what": "execute"}))
@@ -289,16 +273,16 @@ class AttemptLog:
         if outcome.failure is None:
             attempt = Attempt(**facts, output=cut_lines(outcome.output, HEAD, TAIL))
             self._done = attempt
-            self._fix_ended(task.id, "completed", executor)
+            self._fix_ended(task.id, "completed", run.name)
             if is_fix:
                 self._carried_out_after_fix(task.id)
         else:
             attempt = _failed(outcome.failure, **facts)
             self._done = None
-            self._fix_ended(task.id, "failed", executor)
+            self._fix_ended(task.id, "failed", run.name)
         self._attempts.append(attempt)
-        if approach:
-            self.approaches.append(approach)
+        if run.approach:
+            self.approaches.append(run.approach)
         self._store_run(attempt, answered)
 
     def _store_run(self, attempt: Attempt, answered: Failure | None) -> None:
@@ -426,6 +410,11 @@ def _facts_of(run: ObservedRun) -> dict[str, Any]:
     outcome = run.outcome
     usage = outcome.usage
     return {
+        "started": run.started,
+        "duration": run.duration,
+        "executor": run.name,
+        "approach": run.approach,
+        "prediction": run.prediction,
         "session_id": outcome.session_id,
         "changed": run.report.changed if run.merged else (),
         "diff": run.diff if run.merged else "",

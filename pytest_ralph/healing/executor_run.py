@@ -74,7 +74,8 @@ class Request(NamedTuple):
 class ObservedRun(NamedTuple):
     """An executor run that has ended, and what came of its changes.
 
-    executor: The executor that ran; None if a plugin carried out the task.
+    executor: The executor that ran; None if a plugin carried out the task, under the same `name`.
+    prediction: The estimated probability, before the run, that it would help.
     verified: The result of Verify that the run ended with, if it was verified already.
     merged: Whether its changes are in the project.
     conflicts: Why its changes could not be merged.
@@ -91,6 +92,15 @@ class ObservedRun(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
     in_trouble: tuple[tuple[Executor, Trouble], ...] = ()
     tree: str = ""
+    name: str = ""
+    started: float = 0.0
+    duration: float = 0.0
+    prediction: float | None = None
+
+    @property
+    def approach(self) -> str:
+        """What the executor says it tried; empty if it does not say."""
+        return approach_of(self.outcome)
 
     @property
     def worth_verifying(self) -> bool:
@@ -176,26 +186,19 @@ class ExecutorRuns:
             raise KeyboardInterrupt
         if observed.verified is not None:
             self.observed = observed
-        if observed.executor is not None:
-            # Of several candidates, the one that won.
-            name = observed.executor.name
-
         outcome = self._read_outcome(task, observed, clock)
         self._session_id = outcome.session_id
         self._session_of = observed.executor
         observed = observed._replace(
-            outcome=outcome, diff=shortened_diff(observed.diff, DIFF_LIMIT)
-        )
-        self.log.carried_out(
-            task,
-            failure,
-            observed,
-            approach_of(outcome),
+            outcome=outcome,
+            diff=shortened_diff(observed.diff, DIFF_LIMIT),
+            # Of several candidates, the one that won.
+            name=observed.executor.name if observed.executor else name,
             started=started,
             duration=time.monotonic() - clock,
-            executor=name,
             prediction=chance,
         )
+        self.log.carried_out(task, failure, observed)
         self.services.budget.spend(outcome.usage.cost)
         fault_point("after an executor ran")
         return observed

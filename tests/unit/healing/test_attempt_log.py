@@ -78,17 +78,17 @@ def fail(kept: Kept, failure: Failure = NO, tree: str = "t1") -> None:
 def carry_out(
     kept: Kept, task: Task = FIX, failure: Failure | None = None, approach: str = "by hand"
 ) -> None:
-    outcome = Outcome(completed=failure is None, failure=failure, session_id="s1", output="said\n")
-    kept.attempt_log.carried_out(
-        task,
-        NO,
-        ObservedRun(outcome, GuardReport(("sum.py",))),
-        approach,
+    output = f"said\nApproach: {approach}\n" if approach else "said\n"
+    outcome = Outcome(completed=failure is None, failure=failure, session_id="s1", output=output)
+    run = ObservedRun(
+        outcome,
+        GuardReport(("sum.py",)),
+        name="claude",
         started=9.0,
         duration=3.0,
-        executor="claude",
         prediction=0.7,
     )
+    kept.attempt_log.carried_out(task, NO, run)
 
 
 def test_a_task_that_passes_at_once_is_one_attempt_without_a_report(kept: Kept) -> None:
@@ -236,7 +236,7 @@ def test_a_fix_that_ends_well_and_does_not_help_has_claimed_too_much(kept: Kept)
     assert (result.attempts[1].started, result.attempts[1].duration, result.attempts[1].output) == (
         9.0,
         3.0,
-        "said",
+        "said\nApproach: by hand",
     )
     told = kept.told(
         "what",
@@ -309,8 +309,10 @@ def test_a_fix_whose_executor_fails_is_two_records_of_two_failures(kept: Kept) -
 def test_the_task_itself_carried_out_is_one_record_of_how_it_ended(
     kept: Kept, failure: Failure | None, kind: str, outcome: str
 ) -> None:
-    run = ObservedRun(Outcome(completed=failure is None, failure=failure), GuardReport())
-    kept.attempt_log.carried_out(TASK, None, run, "", started=1.0, duration=2.0, executor="claude")
+    run = ObservedRun(
+        Outcome(completed=failure is None, failure=failure), GuardReport(), name="claude"
+    )
+    kept.attempt_log.carried_out(TASK, None, run)
     assert kept.told("what", "outcome", "kind", "fix_id", "prediction") == [
         ("execute", outcome, kind, "", None)
     ]
