@@ -53,13 +53,12 @@ class AttemptLog:
         self.task = task
         self._mask = mask
         self.notes: list[str] = []
-        self.failures: list[Failure] = []
+        # The failure of the last verification that failed.
+        self.last: Failure | None = None
         self.approaches: list[str] = []
         # Executor runs and repairs, of earlier runs too, with what each of them changed.
         self.tried: list[Tried] = []
         self.repairs: list[str] = []
-        self.fingerprints: list[str] = []
-        self.trees: list[str] = []
         self.runs = 0
         # The work on other tasks that broke this one, in one line and as a diff.
         self.culprit = ""
@@ -78,6 +77,8 @@ class AttemptLog:
         self._recovery = recovery
         self._max_attempts = max_attempts
         self._attempts: list[Attempt] = []
+        # The failed verifications of an interrupted run that this one continues.
+        self._resumed: list[Attempt] = []
         self._fixes: dict[str, FixResult] = {}
         self._started = time.time()
         self._clock = time.monotonic()
@@ -95,8 +96,19 @@ class AttemptLog:
         return changed_files(self._attempts)
 
     @property
-    def last(self) -> Failure | None:
-        return self.failures[-1] if self.failures else None
+    def failed(self) -> list[Attempt]:
+        """The verifications that failed."""
+        return [attempt for attempt in self._attempts if attempt.verifies and attempt.failed]
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprints of the failures, also of an interrupted run."""
+        return tuple(attempt.fingerprint for attempt in (*self._resumed, *self.failed))
+
+    @property
+    def trees(self) -> tuple[str, ...]:
+        """Fingerprints of the working tree at each of these failures."""
+        return tuple(attempt.tree for attempt in (*self._resumed, *self.failed))
 
     @property
     def last_fix(self) -> str:
@@ -116,8 +128,7 @@ class AttemptLog:
             elif attempt.what == "fix" and attempt.approach:
                 self.approaches.append(attempt.approach)
             elif attempt.what == "verify" and attempt.failed:
-                self.fingerprints.append(attempt.fingerprint)
-                self.trees.append(attempt.tree)
+                self._resumed.append(attempt)
 
     def add_earlier(self, attempts: Sequence[Attempt], fixes: Sequence[str]) -> None:
         """Take over what earlier runs tried without success, so that prompts name it.
@@ -156,7 +167,7 @@ class AttemptLog:
     ) -> None:
         """Record one run of the task's Verify; `flaky` if it passes with nothing changed."""
         if flaky:
-            tree = self.trees[-1]
+            tree = self.failed[-1].tree
         facts: dict[str, Any] = {
             "number": self.attempts + 1,
             "what": "retry" if self.attempts and not self._fixes else "verify",
@@ -168,7 +179,7 @@ class AttemptLog:
         facts |= _shown(verified)
         if failure is None:
             attempt = Attempt(**facts)
-            outcome = "recovered" if self.failures else "passed"
+            outcome = "recovered" if self.last else "passed"
             if flaky:
                 outcome = "flaky"
             self._helped()
@@ -176,9 +187,7 @@ class AttemptLog:
             attempt = _failed(failure, **facts, beside=verified.beside)
             outcome = "failed"
             self._did_not_help(failure)
-            self.failures.append(failure)
-            self.fingerprints.append(failure.fingerprint)
-            self.trees.append(tree)
+            self.last = failure
         self._attempts.append(attempt)
         self._store(attempt._replace(what="verify", outcome=outcome))
 
@@ -200,8 +209,8 @@ class AttemptLog:
         """What keeps coming back is of another type than when it came first: a person is needed."""
         from pytest_ralph.failure.failure import CIRCULAR_FIX
 
-        assert self.failures
-        self.failures[-1] = replace(self.failures[-1], type=CIRCULAR_FIX, retryable=False)
+        assert self.last is not None
+        self.last = replace(self.last, type=CIRCULAR_FIX, retryable=False)
         last = max(at for at, attempt in enumerate(self._attempts) if attempt.verifies)
         self._attempts[last] = self._attempts[last]._replace(type=CIRCULAR_FIX, retryable=False)
 
@@ -362,7 +371,7 @@ class AttemptLog:
         )
         attempt = _failed(failure, number=1, started=self._started)
         self._attempts.append(attempt)
-        self.failures.append(failure)
+        self.last = failure
         self._store(attempt)
         return self.ended("failed", error)
 

@@ -124,7 +124,7 @@ class Fixer:
     def _past(self, failed: FailedAttempt) -> TaskHistory:
         """What a decision about a failure has to know."""
         repair = None if failed.by_executor else self._find_repair(failed.task, failed.failure)
-        earlier_kinds = {failure.kind for failure in self.log.failures[:-1]}
+        earlier_kinds = {attempt.kind for attempt in self.log.failed[:-1]}
         return replace(
             self._history(failed.task),
             repair=repair.name if repair else None,
@@ -155,8 +155,8 @@ class Fixer:
             split=self._is_split(),
             timeout=self.settings.executor_timeout,
             approaches=tuple(self.log.approaches),
-            fingerprints=tuple(self.log.fingerprints),
-            trees=tuple(self.log.trees),
+            fingerprints=self.log.fingerprints,
+            trees=self.log.trees,
             spec_path=self.spec_files.spec.path,
             tried=tuple(self.log.tried),
             action=action,
@@ -169,8 +169,8 @@ class Fixer:
         A build that was broken at first, and still is after a fix, may be on its way: what the fix
         did is not undone.
         """
-        earlier = self.log.failures[:-1]
-        if earlier and all(failure.type == BROKEN_BUILD for failure in earlier):
+        earlier = self.log.failed[:-1]
+        if earlier and all(attempt.type == BROKEN_BUILD for attempt in earlier):
             return False
         commands = [check.command for check in self.task.verify.checks]
         if failed.by_executor and failed.failure.command not in commands:

@@ -139,8 +139,8 @@ def test_a_failed_attempt_is_told_with_everything_known_of_its_failure(kept: Kep
     assert (result.passed, result.skipped) == (False, False)
     assert (kept.attempt_log.last, kept.attempt_log.fingerprints, kept.attempt_log.trees) == (
         NO,
-        ["f1"],
-        ["t1"],
+        ("f1",),
+        ("t1",),
     )
     same = ("kind", "type", "category", "error", "fingerprint", "blocked_on", "outcome", "what")
     assert kept.told(*same) == [
@@ -385,10 +385,8 @@ def test_a_task_whose_worker_died_has_failed_with_a_crash(kept: Kept) -> None:
         (1, "crash", BROKEN_BUILD, error)
     ]
     assert result.report.startswith(f"Task failed: {error}\n")
-    assert (kept.attempt_log.failures[0].task_id, kept.attempt_log.failures[0].status) == (
-        "1.3",
-        "cut off",
-    )
+    assert kept.attempt_log.last is not None
+    assert (kept.attempt_log.last.task_id, kept.attempt_log.last.status) == ("1.3", "cut off")
     assert kept.told("what", "outcome", "kind", "error", "duration") == [
         ("verify", "failed", "crash", error, 0.0)
     ]
@@ -412,7 +410,7 @@ def test_a_run_that_was_cut_off_is_taken_up_after_the_last_fix_it_had_carried_ou
     )
     attempt_log = kept.attempt_log
     assert (attempt_log.repairs, attempt_log.approaches) == (["chmod +x run.sh"], ["by hand"])
-    assert (attempt_log.fingerprints, attempt_log.trees) == (["f1", "f2"], ["t1", "t2"])
+    assert (attempt_log.fingerprints, attempt_log.trees) == (("f1", "f2"), ("t1", "t2"))
 
 
 def test_nothing_is_taken_up_where_no_fix_was_carried_out(kept: Kept) -> None:
@@ -423,7 +421,7 @@ def test_nothing_is_taken_up_where_no_fix_was_carried_out(kept: Kept) -> None:
         ],
         (),
     )
-    assert kept.attempt_log.fingerprints == []
+    assert kept.attempt_log.fingerprints == ()
 
 
 def test_time_spent_waiting_is_no_time_of_the_task(kept: Kept) -> None:
