@@ -6,22 +6,39 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import FileLock, append_json, read_json_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+class SharedLog:
+    """Values that are only ever added, in memory or in a `file` that several processes share."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._values: list[Any] = []
+
+    def add(self, value: object) -> None:
+        if self._file is None:
+            self._values.append(value)
+        else:
+            append_json(self._file, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values) if self._file is None else read_json_lines(self._file)
 
 
 class Budget:
     """A number of executor runs, and what they may cost.
 
-    Counts in memory, or in a `file` (one byte per run) that several processes share. A spec may
-    have a smaller budget of its own `within` that of the run. `max_cost` is in US dollars.
+    With a `file`, several processes share it. A spec may have a smaller budget of its own `within`
+    that of the run. `max_cost` is in US dollars.
     """
 
     def __init__(
@@ -35,62 +52,50 @@ class Budget:
         self.total = total
         self.max_cost: float | None = within.max_cost if within else max_cost
         self._file = file
-        self._costs = file.with_name(f"{file.name}.costs") if file else None
         self._within = within
-        self._used = 0
-        self._cost = 0.0
+        # 1 for each run, and -1 for each that was given back.
+        self._runs = SharedLog(file)
+        self._costs = SharedLog(file.with_name(f"{file.name}.costs") if file else None)
         self._lock = threading.Lock()
 
     @property
     def left(self) -> int:
-        own = max(0, self.total - self._count())
+        own = max(0, self.total - sum(self._runs))
         return own if self._within is None else min(own, self._within.left)
 
     def take(self) -> bool:
         """Use up one run; False if none is left."""
         with self._lock, self._alone():
-            if self._count() >= self.total:
+            if sum(self._runs) >= self.total:
                 return False
             if self._within is not None and not self._within.take():
                 return False
-            if self._file is None:
-                self._used += 1
-            else:
-                with self._file.open("ab") as file:
-                    file.write(b".")
+            self._runs.add(1)
             return True
+
+    def _alone(self) -> contextlib.AbstractContextManager[object]:
+        if self._file is None:
+            return contextlib.nullcontext()
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(self._file.with_name(f"{self._file.name}.lock"))
 
     def give_back(self) -> None:
         """Return the run that `take` used up: its executor was in trouble and did no work."""
         if self._within is not None:
             self._within.give_back()
-        with self._lock, self._alone():
-            if self._file is None:
-                self._used -= 1
-            else:
-                os.truncate(self._file, self._count() - 1)
+        self._runs.add(-1)
 
     def spend(self, cost: float | None) -> None:
         """Add what an executor run cost; None if it did not report that."""
         if self._within is not None:
             self._within.spend(cost)
         elif cost:
-            with self._lock, self._alone():
-                self._cost += cost
-                if self._costs is not None:
-                    with self._costs.open("a", encoding="ascii") as file:
-                        file.write(f"{cost!r}\n")
+            self._costs.add(cost)
 
     @property
     def cost(self) -> float:
         """What all executor runs have cost so far."""
-        if self._within is not None:
-            return self._within.cost
-        if self._costs is None:
-            return self._cost
-        if not self._costs.exists():
-            return 0.0
-        return sum(map(float, self._costs.read_text(encoding="ascii").split()))
+        return sum(self._costs, 0.0) if self._within is None else self._within.cost
 
     @property
     def is_cost_reached(self) -> bool:
@@ -101,27 +106,12 @@ class Budget:
         """Whether no executor may be run any more."""
         return self.is_cost_reached or self.left <= 0
 
-    def _alone(self) -> contextlib.AbstractContextManager[object]:
-        if self._file is None:
-            return contextlib.nullcontext()
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(self._file.with_name(f"{self._file.name}.lock"))
-
-    def _count(self) -> int:
-        if self._file is None:
-            return self._used
-        return self._file.stat().st_size if self._file.exists() else 0
-
 
 class Outages:
-    """Maps the names of executors in trouble to the reason.
-
-    It is kept in memory, or in a `file` with one line per executor that several processes share.
-    """
+    """The executors in trouble, and the reasons; with a `file`, several processes share them."""
 
     def __init__(self, file: Path | None = None) -> None:
-        self._file = file
-        self._reasons: dict[str, str] = {}
+        self._reasons = SharedLog(file)
         # When an executor has ended without trouble last, in seconds of the monotonic clock.
         self._worked: dict[str, float] = {}
 
@@ -135,12 +125,8 @@ class Outages:
 
     def add(self, executor: str, reason: str) -> None:
         """Stop using an executor."""
-        self._reasons[executor] = reason
-        if self._file is not None:
-            append_json(self._file, [executor, reason])
+        self._reasons.add((executor, reason))
 
     def reason(self, executor: str) -> str | None:
         """Return why an executor is not used, or None if it can be."""
-        if executor not in self._reasons and self._file is not None:
-            self._reasons.update(read_json_lines(self._file))
-        return self._reasons.get(executor)
+        return dict(self._reasons).get(executor)
