@@ -59,6 +59,8 @@ class SpecFiles:
         self._depth = 0
         # Whether a task that passes is committed after it is ticked.
         self.commits = False
+        # Verifications of one task at most: the first, and one after each fix.
+        self.max_attempts = 1
         # Names of tasks that failed in this run, and how.
         self.failed: dict[str, str] = {}
         # Names of tasks that passed and were not ticked, and why.
@@ -321,13 +323,17 @@ class SpecFiles:
 
     # Attempts
 
-    def attempt_failed(self, task: Task, failure: Failure, most: int) -> None:
+    def attempt_failed(self, task: Task, failure: Failure) -> None:
         """Record a failure. It is saved with what follows from it: a fix task, or giving up."""
         with self.files():
-            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+            self._begin_attempt(task)
             self.state.attempt_failed(task.name, failure.kind, failure.error)
 
-    def passed(self, task: Task, most: int) -> tuple[str, ...]:
+    def _begin_attempt(self, task: Task) -> None:
+        number = len(self.fixes_of(task)) + 1
+        self.state.begin_attempt(task.name, self.max_attempts, number)
+
+    def passed(self, task: Task) -> tuple[str, ...]:
         """Tick the task and the open fixes of its lineage; return the fixes it took."""
         with self.files():
             if self.commits:
@@ -345,7 +351,7 @@ class SpecFiles:
             self._log.passed(newly, task, self.state.fix_ids(task.name))
             for one in newly:
                 self._document.tick(one)
-            self._settle(task, fixes, most)
+            self._settle(task, fixes)
             return self.state.fix_ids(task.name)
 
     def tick(self, task: Task) -> None:
@@ -359,10 +365,10 @@ class SpecFiles:
         made = self._document.lineage(task)
         return [fix for fix in made if fix.has_marker("SPLIT") or has_verify_of(fix, task)]
 
-    def _settle(self, task: Task, fixes: Sequence[Task], most: int) -> None:
+    def _settle(self, task: Task, fixes: Sequence[Task]) -> None:
         failed_before = self.state.status(task.name) == "running"
         if failed_before:
-            self.state.begin_attempt(task.name, most, len(self.fixes_of(task)) + 1)
+            self._begin_attempt(task)
         for one in (task, *fixes):
             self.state.task_passed(one.name)
         self.state.set_index(self._document.index())

@@ -57,6 +57,7 @@ class SpecRun:
     ) -> None:
         self.services = services
         self.spec_files = spec_files
+        spec_files.max_attempts = services.max_attempts
         self.recovery = recovery
         self.takeover_log = takeover_log
         self.checkpoints = Checkpoints(services, spec_files)

@@ -98,8 +98,6 @@ class TaskRun:
         self._extended = False
         self._retries = 0
         self._probed = False
-        # A file that somebody else changed between the failed first attempt and the next one.
-        self._changed_meanwhile = ""
         self._fixer: Fixer | None = None
         self._last_verified: FailedAttempt | None = None
         # The files that the task names and that were not there after the last Verify.
@@ -137,7 +135,7 @@ class TaskRun:
             self._keep_failed(failed)
             return
         if self.recovery:
-            self.spec_files.passed(self.task, self.services.max_attempts)
+            self.spec_files.passed(self.task)
         elif executes:
             self.spec_files.tick(self.task)
         outcome = "recovered" if self.log.last else "passed"
@@ -195,32 +193,40 @@ class TaskRun:
         try:
             while failed is not None:
                 decision = self.fixer.decide(failed)
-                if self._passes_again(failed, decision):
-                    return self._passed_again()
+                passed = self._probe(failed, decision)
+                if passed is not None:
+                    return passed
                 decision = self._confirm(failed, decision)
                 failed = self._verify_after(self._act_on(decision, failed))
         except GaveUpError as given_up:
             return self._escalate(given_up.decision)
         return self._recovered()
 
-    def _passes_again(self, failed: FailedAttempt, decision: Decision) -> bool:
-        """Before the first fix of a failure that may be transient: whether the task passes now."""
+    def _probe(self, failed: FailedAttempt, decision: Decision) -> TaskResult | None:
+        """Before the first fix of a failure that may be transient, verify once more.
+
+        None if the task fails again, or if there is something better to do about it.
+        """
         from pytest_ralph.healing.decide import pause_before_probe
 
         pause = pause_before_probe(failed, decision)
         if pause is None or self._probed:
-            return False
+            return None
         self._probed = True
         self.services.pause(pause)
         began = time.time()
         verified, _ = self._run_verify("again")
         if not verified.passed:
             self.log.note(f"{self.task.id}: failed again with nothing changed")
-            return False
-        self._changed_meanwhile = self._file_changed_by_others(began)
-        is_flaky = not self._changed_meanwhile
-        self.log.verified(verified, None, timeout=self.timeout, flaky=is_flaky)
-        return True
+            return None
+        changed = self._file_changed_by_others(began)
+        self.log.verified(verified, None, timeout=self.timeout, flaky=not changed)
+        if self.log.last_fix:
+            return self._recovered()
+        self.spec_files.passed(self.task)
+        if changed:
+            return self._passed("recovered", f"passes since {changed} was changed")
+        return self._passed("flaky", "failed, then passed with nothing changed")
 
     def _file_changed_by_others(self, verified_again: float) -> str:
         """Return a file that was changed after the first attempt; empty if there is none.
@@ -372,7 +378,7 @@ class TaskRun:
         if self.recovery:
             if self.log.claimed_by:
                 self.spec_files.did_not_help(self.log.claimed_by, failure)
-            self.spec_files.attempt_failed(self.task, failure, self.services.max_attempts)
+            self.spec_files.attempt_failed(self.task, failure)
         self.services.notify("failed", task=self.task, failure=failure, attempt=self.log.attempts)
         return FailedAttempt(
             task=self.task,
@@ -517,17 +523,8 @@ class TaskRun:
         result = self.log.ended(outcome, reason)
         return result._replace(commit=commit, absent=self._absent)
 
-    def _passed_again(self) -> TaskResult:
-        """End a task that passes although nobody has fixed it, at least not for this failure."""
-        if self.log.last_fix:
-            return self._recovered()
-        self.spec_files.passed(self.task, self.services.max_attempts)
-        if self._changed_meanwhile:
-            return self._passed("recovered", f"passes since {self._changed_meanwhile} was changed")
-        return self._passed("flaky", "failed, then passed with nothing changed")
-
     def _recovered(self) -> TaskResult:
-        fixes = self.spec_files.passed(self.task, self.services.max_attempts)
+        fixes = self.spec_files.passed(self.task)
         self.services.notify("recovered", task=self.task, fixes=fixes)
         if not fixes:
             return self._passed("recovered", "passed when tried again")

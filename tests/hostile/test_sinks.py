@@ -196,7 +196,7 @@ def test_in_the_progress_it_adds_no_section(tmp_path: Path) -> None:
     def progress(text: str) -> str:
         _, after = project.with_fix(failure_of(text))
         (tmp_path / ".progress.md").write_text("# Progress\n\n## Learnings\n\n- Tea helps\n")
-        SpecFiles(after, plan(after.tasks)).passed(after["1.3"], 4)
+        SpecFiles(after, plan(after.tasks)).passed(after["1.3"])
         return (tmp_path / ".progress.md").read_text(encoding="utf-8")
 
     tame = structure(progress(TAME))

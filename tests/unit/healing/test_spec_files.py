@@ -57,7 +57,7 @@ def test_a_tick_is_one_byte_in_place(path: Path, steps: list[str]) -> None:
     work = open_spec_files(path)
     inode = path.stat().st_ino
     steps.clear()
-    work.passed(work.spec["1.3"], 4)
+    work.passed(work.spec["1.3"])
 
     assert path.read_text(encoding="utf-8") == TASKS.replace("- [ ] 1.3", "- [x] 1.3")
     assert path.stat().st_ino == inode
@@ -69,7 +69,7 @@ def test_every_sort_of_open_box_is_ticked(path: Path, box: str) -> None:
     path.write_text(TASKS.replace("- [ ] 1.2", f"- {box} 1.2"), encoding="utf-8")
     work = open_spec_files(path)
     for task_id in ("1.2", "1.5", "1.1"):
-        work.passed(work.spec[task_id], 4)
+        work.passed(work.spec[task_id])
 
     done = [task.id for task in Spec.load(path).tasks if task.checked]
     assert done == ["1.1", "1.2", "1.5"]
@@ -93,7 +93,7 @@ def test_inserted_fixes_are_known_as_if_read_again(path: Path, source: str) -> N
         fix = work.insert_fix(original, fix_id, fix_block(fix_id, original.id), "error")
         nested_id = work.next_id(fix)
         work.insert_fix(fix, nested_id, fix_block(nested_id, fix.id), "error")
-        work.passed(original, 4)
+        work.passed(original)
 
     read_again = open_spec_files(path)
     assert work.spec == Spec.load(path)
@@ -116,7 +116,7 @@ def test_a_document_nobody_else_wrote_is_not_read_again(
     work = open_spec_files(path)
     read.clear()
     for task in work.spec.tasks:
-        work.passed(task, 4)
+        work.passed(task)
 
     # Once, because what is on disk may be another document than the one that was handed over.
     assert len(read) == 1
@@ -126,9 +126,9 @@ def test_a_document_nobody_else_wrote_is_not_read_again(
 
 def test_what_somebody_else_wrote_is_read_and_kept(path: Path) -> None:
     work = open_spec_files(path)
-    work.passed(work.spec["1.1"], 4)
+    work.passed(work.spec["1.1"])
     path.write_text("A note.\n\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
-    work.passed(work.spec["1.2"], 4)
+    work.passed(work.spec["1.2"])
 
     assert path.read_text(encoding="utf-8").startswith("A note.\n\n# Tasks")
     assert [task.id for task in Spec.load(path).tasks if task.checked] == ["1.1", "1.2"]
@@ -140,7 +140,7 @@ def test_a_task_that_is_gone_is_not_ticked_in_the_place_of_another(path: Path) -
     path.write_text(
         TASKS.replace("- [ ] 1.1 Täsk 1 — ok\n  - **Verify**: `true`\n\n", ""), encoding="utf-8"
     )
-    work.passed(gone, 4)
+    work.passed(gone)
 
     assert not any(task.checked for task in Spec.load(path).tasks)
 
@@ -189,7 +189,7 @@ def test_parts_are_no_fixes(path: Path) -> None:
     assert work.state.fix_ids("1.2") == ()
     assert work.next_id(task) == "1.2.2"
 
-    work.passed(task, 4)
+    work.passed(task)
     assert [one.id for one in Spec.load(path).tasks if one.checked] == ["1.2", "1.2.1"]
 
 
@@ -226,7 +226,7 @@ def test_a_fix_with_a_verify_of_its_own_is_not_checked_off_with_its_original(pat
     work.insert_fix(
         task, "1.2.1", "- [ ] 1.2.1 [FIX 1.2] Fix: it\n  - **Verify**: `test -e other`", "broken"
     )
-    work.passed(task, 4)
+    work.passed(task)
 
     assert not Spec.load(path)["1.2.1"].checked
 
@@ -247,20 +247,20 @@ def test_a_file_that_cannot_be_written_is_named_in_one_line(path: Path) -> None:
     with pytest.raises(
         SpecFilesError, match=r"^demo: tasks\.md cannot be read or written: No such file"
     ):
-        work.passed(work.spec["1.1"], 4)
+        work.passed(work.spec["1.1"])
 
 
 def test_attempts_are_numbered_by_the_fixes_before_them(path: Path) -> None:
     work = open_spec_files(path)
     task = work.spec["1.2"]
     failure = Failure(kind="test_failure", error="no")
-    work.attempt_failed(task, failure, 4)
+    work.attempt_failed(task, failure)
     fix = work.insert_fix(task, "1.2.1", fix_block("1.2.1", "1.2"), "no")
     # A run that is cut off here makes the same attempt again.
-    work.attempt_failed(task, failure, 4)
+    work.attempt_failed(task, failure)
     assert work.state.data["taskResults"]["1.2"]["attempt"] == 1
     work.executed(fix)
-    work.attempt_failed(task, failure, 4)
+    work.attempt_failed(task, failure)
     assert work.state.data["taskResults"]["1.2"]["attempt"] == 2
 
 
@@ -287,8 +287,8 @@ def test_an_edit_saved_during_a_tick_is_kept(
         path.write_text(source.replace("# Tasks", "# Tasks\n\nA note."), encoding="utf-8")
 
     at_step["after write tasks.md"] = save_a_note
-    work.passed(work.spec["1.1"], 4)
-    work.passed(work.spec["1.2"], 4)
+    work.passed(work.spec["1.1"])
+    work.passed(work.spec["1.2"])
 
     assert "A note." in path.read_text(encoding="utf-8")
     assert [task.id for task in Spec.load(path).tasks if task.checked] == ["1.1", "1.2"]
@@ -305,7 +305,7 @@ def test_a_file_replaced_during_a_tick_is_ticked(
         other.replace(path)
 
     at_step["after write tasks.md"] = replace_the_file
-    work.passed(work.spec["1.1"], 4)
+    work.passed(work.spec["1.1"])
 
     assert path.read_text(encoding="utf-8").endswith("A note.\n")
     assert Spec.load(path)["1.1"].checked
@@ -331,7 +331,7 @@ def test_a_fix_that_another_process_removes_at_once(
 
     assert fix.id == "1.2.1"
     work.executed(fix)
-    work.passed(work.spec["1.2"], 4)
+    work.passed(work.spec["1.2"])
     assert Spec.load(path)["1.2"].checked
 
 
@@ -342,7 +342,7 @@ def test_another_task_with_a_reused_id_is_left_alone(path: Path) -> None:
     renumbered = "- [ ] 1.1 B\n  - **Verify**: `b`\n"
     path.write_text(renumbered)
 
-    work.passed(task, 4)
+    work.passed(task)
     with pytest.raises(SpecFilesError, match="removed or renumbered"):
         work.insert_fix(task, "1.1.1", fix_block("1.1.1", "1.1"), "broken")
     assert path.read_text() == renumbered
@@ -354,7 +354,7 @@ def test_a_renumbered_task_is_ticked_by_its_content(path: Path) -> None:
     task = work.spec["1.1"]
     path.write_text("- [ ] 1.1 New\n  - **Verify**: `n`\n- [ ] 1.2 A\n  - **Verify**: `a`\n")
 
-    work.passed(task, 4)
+    work.passed(task)
 
     assert [(task.id, task.checked) for task in Spec.load(path).tasks] == [
         ("1.1", False),
@@ -383,7 +383,7 @@ def test_foreign_edits_are_told_from_own_ones(path: Path) -> None:
     work = open_spec_files(path)
     before = work.foreign_edits()
     work.insert_fix(work.spec["1.1"], "1.1.1", fix_block("1.1.1", "1.1"), "failed")
-    work.passed(work.spec["1.2"], 4)
+    work.passed(work.spec["1.2"])
     assert work.foreign_edits() == before
 
     path.write_text(path.read_text(encoding="utf-8").replace("`true`", "`false`"), encoding="utf-8")
@@ -400,10 +400,10 @@ def test_only_the_document_waits_for_the_disk(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fsync", synced.append)
     task = work.spec["1.1"]
     failure = Failure(kind="test_failure", type="VERIFICATION_FAILED", error="failed")
-    work.attempt_failed(task, failure, 4)
+    work.attempt_failed(task, failure)
     fix = work.insert_fix(task, "1.1.1", fix_block("1.1.1", "1.1"), "failed")
     work.executed(fix)
-    work.passed(task, 4)
+    work.passed(task)
     assert len(synced) == 1
 
 
