@@ -188,6 +188,23 @@ def _is_another_failure(before: Attempt, after: Attempt, *, is_repair: bool) -> 
     return is_repair and before.fingerprint != after.fingerprint
 
 
+class Note(NamedTuple):
+    """What is said about a step of the recovery, for the terminal and the HTML report.
+
+    task_id: The task or fix that it is about; empty if that is all of it, or if the text says so.
+    is_detail: Whether only `-v` shows it: the row of a fix says which repair was made, and
+        `--ralph-undo` undoes it.
+    """
+
+    text: str
+    task_id: str = ""
+    is_detail: bool = False
+
+    @property
+    def line(self) -> str:
+        return f"{self.task_id}: {self.text}" if self.task_id else self.text
+
+
 class FixResult(NamedTuple):
     """A fix task and its own fixes. It ends open, completed, failed or verification_mismatch."""
 
@@ -247,8 +264,7 @@ class TaskResult(NamedTuple):
     elsewhere: bool = False
     # What ended the recovery of a task that failed: `max limit`, `max depth`, `circular`, …
     final: str = ""
-    # One line per step of the recovery, for the terminal and the HTML report.
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     # The failure report of a task that did not pass.
     report: str = ""
     # Fields of the task for the HTML report, and the words of its Verify that were not checked.
@@ -333,13 +349,9 @@ class TaskResult(NamedTuple):
                 return _is_another_failure(before, attempt, is_repair=is_repair)
         return False
 
-    def note_lines(self) -> Iterator[tuple[str, str]]:
-        """Each line of the notes with the id it begins with, of the task or a fix, or with ""."""
-        ids = {self.id, *(fix.id for _, fix in self.all_fixes)}
-        for note in self.notes:
-            for line in note.splitlines():
-                task_id, _, text = line.partition(": ")
-                yield (task_id, text) if task_id in ids else ("", line)
+    def notes_on(self, task_id: str) -> list[Note]:
+        """The notes on this task or one of its fixes; those on none of them for an empty id."""
+        return [note for note in self.notes if note.task_id == task_id]
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -379,11 +391,21 @@ class TaskResult(NamedTuple):
     def with_work_of(self, other: TaskResult) -> TaskResult:
         """Add what executors and repairs did for another task on account of this one."""
         work = tuple(attempt for attempt in other.attempts if not attempt.verifies)
-        return self._replace(attempts=self.attempts + work, notes=self.notes + other.notes)
+        return self._replace(
+            attempts=self.attempts + work, notes=self.notes + other.notes_elsewhere
+        )
 
-    def with_regression(self, other: TaskResult, *notes: str) -> TaskResult:
+    def with_regression(self, other: TaskResult) -> TaskResult:
         """Add a task that the work on this one broke, as it ended after that."""
-        return self._replace(regressions=(*self.regressions, other), notes=(*self.notes, *notes))
+        return self._replace(regressions=(*self.regressions, other))
+
+    def with_note(self, text: str, task_id: str = "", *, is_detail: bool = False) -> TaskResult:
+        return self._replace(notes=(*self.notes, Note(text, task_id, is_detail)))
+
+    @property
+    def notes_elsewhere(self) -> tuple[Note, ...]:
+        """The notes for the result of another task, which does not know the ids in them."""
+        return tuple(Note(note.line) for note in self.notes)
 
     def followed_by(self, later: TaskResult) -> TaskResult:
         """The result of a task that passed, was broken, and ended in the result `later`."""
@@ -411,7 +433,7 @@ class TaskResult(NamedTuple):
             attempts=attempts,
             fixes=tuple(fix.masked(mask) for fix in self.fixes),
             reason=mask(self.reason),
-            notes=_masked(self.notes, mask),
+            notes=tuple(note._replace(text=mask(note.text)) for note in self.notes),
             report=mask(self.report),
         )
 
@@ -421,17 +443,18 @@ def task_result(report: object) -> TaskResult | None:
     return getattr(report, "ralph", None)
 
 
-Result = TypeVar("Result", Attempt, FixResult, TaskResult)
+Result = TypeVar("Result", Attempt, Note, FixResult, TaskResult)
 # The fields that consist of results.
 _NESTED: dict[str, Any] = {
     "attempts": Attempt,
+    "notes": Note,
     "fixes": FixResult,
     "children": FixResult,
     "regressions": TaskResult,
 }
 
 
-def to_json(result: Attempt | FixResult | TaskResult) -> dict[str, Any]:
+def to_json(result: Attempt | Note | FixResult | TaskResult) -> dict[str, Any]:
     """A result and those in it as dictionaries."""
     data = result._asdict()
     for name in _NESTED.keys() & data.keys():

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.history.record import Record
-from pytest_ralph.results import Attempt, FixResult, TaskResult, changed_files, fix_tree
+from pytest_ralph.results import Attempt, FixResult, Note, TaskResult, changed_files, fix_tree
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import without_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.prompts import Tried
@@ -52,7 +52,7 @@ class AttemptLog:
     ) -> None:
         self.task = task
         self._mask = mask
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         # The failure of the last verification that failed.
         self.last: Failure | None = None
         self.approaches: list[str] = []
@@ -150,11 +150,14 @@ class AttemptLog:
     def absorb(self, result: TaskResult) -> None:
         """Add the work on another task that was done on account of this one."""
         self._attempts += [attempt for attempt in result.attempts if not attempt.verifies]
-        self.notes += result.notes
+        self.notes += result.notes_elsewhere
 
-    def note(self, *lines: str) -> None:
-        """Add lines to the result; empty ones are left out."""
-        self.notes += [line for line in lines if line]
+    def note(self, *texts: str, task_id: str = "", is_detail: bool = False) -> None:
+        """Add notes to the result, a line each; empty ones are left out."""
+        for text in texts:
+            # Before a secret of several lines is taken apart.
+            lines = self._mask(text).splitlines()
+            self.notes += [Note(line, task_id, is_detail) for line in lines]
 
     def verified(
         self,
@@ -196,7 +199,7 @@ class AttemptLog:
         if self._attempts:
             self._attempts[-1] = self._attempts[-1]._replace(decision=decision.reason)
         if decision.action != "escalate":
-            self.note(f"{target.id}: {decision.reason}")
+            self.note(decision.reason, task_id=target.id)
         made = Attempt(
             what="decide",
             started=time.time(),
@@ -233,10 +236,10 @@ class AttemptLog:
     ) -> None:
         """Record a built-in repair; `fix` is None if it was not made."""
         task_id = fix.id if fix else self.task.id
-        self.note(f"{task_id}: repair {repair.name}: {result.note}")
+        self.note(f"repair {repair.name}: {result.note}", task_id=task_id, is_detail=True)
         how_to_undo = repair.how_to_undo(result)
         if how_to_undo:
-            self.note(f"{task_id}: undo: {how_to_undo}")
+            self.note(f"undo: {how_to_undo}", task_id=task_id, is_detail=True)
         attempt = Attempt(
             number=len(self._attempts) + 1,
             what="repair",
@@ -381,6 +384,12 @@ class AttemptLog:
         reason = f"worker {worker!r} crashed after it had passed"
         return self.ended("recovered" if fixes else "passed", reason)
 
+    def _notes_of_result(self) -> Iterator[Note]:
+        """Yield the notes; those on fixes that were removed name them in their text."""
+        for note in self.notes:
+            is_known = note.task_id == self.task.id or note.task_id in self._fixes
+            yield note if is_known else Note(note.line)
+
     def ended(self, outcome: str, reason: str = "", final: str = "") -> TaskResult:
         """The result of the task, with secrets masked."""
         task = self.task
@@ -402,7 +411,7 @@ class AttemptLog:
             recovery=self._recovery,
             max_attempts=self._max_attempts,
             final=final,
-            notes=tuple(self.notes),
+            notes=tuple(self._notes_of_result()),
         )
         if self.last and not result.passed:
             files = self.last.files_modified or self.changed

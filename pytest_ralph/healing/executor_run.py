@@ -232,7 +232,7 @@ class ExecutorRuns:
         report = observed.report
         if outcome.denied:
             shown = ", ".join(dict.fromkeys(outcome.denied))
-            self.log.note(f"{task.id}: not permitted: {one_line(shown, LONGEST_NOTE)}")
+            self.log.note(f"not permitted: {one_line(shown, LONGEST_NOTE)}", task_id=task.id)
         if report.refusal:
             # A fix of the refusal would be nonsense: what is to be fixed is still the original.
             failure = Failure(

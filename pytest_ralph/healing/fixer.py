@@ -368,11 +368,11 @@ class Fixer:
             added = self.spec_files.add_tasks(self.task, modification)
         except ModificationError as error:
             refusal = f"the executor's request to change the plan is refused: {error}"
-            self.log.note(f"{self.task.id}: {refusal}")
+            self.log.note(refusal, task_id=self.task.id)
             return False
         ids = ", ".join(task.id for task in added)
         reason = one_line(modification.reason)
-        self.log.note(f"{self.task.id}: {ids} added at the executor's request: {reason}")
+        self.log.note(f"{ids} added at the executor's request: {reason}", task_id=self.task.id)
         if modification.type == FOLLOWUP:
             self.log.followups += added
             return False
@@ -468,7 +468,7 @@ class Fixer:
             if fix is None:
                 fix = self._insert_fix(target, failure, edit=edit)
             elif edit:
-                self.log.note(f"{fix.id}: it is already in tasks.md and can be edited there")
+                self.log.note("it is already in tasks.md and can be edited there", task_id=fix.id)
         self.log.fix_planned(fix, target.id, self.services.executor_name)
         fault_point("after a fix task is in place")
         return fix
@@ -601,8 +601,10 @@ class Fixer:
         self.log.repairs.remove(repaired.repair.command)
         exceptions = f", except in {', '.join(left)}" if left else ""
         self.log.note(
-            f"{repaired.fix_id}: repair {repaired.repair.name} was undone{exceptions}:"
-            " Verify now fails in another step"
+            f"repair {repaired.repair.name} was undone{exceptions}:"
+            " Verify now fails in another step",
+            task_id=repaired.fix_id,
+            is_detail=True,
         )
 
     # Splitting

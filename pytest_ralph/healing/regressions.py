@@ -272,7 +272,7 @@ def _with_healed(result: TaskResult, healed: TaskResult, line: str) -> TaskResul
     if key_of(healed) == key_of(result):
         return result.followed_by(healed)
     if healed.outcome == "recovered":
-        return result.with_regression(healed, f"{line}: {healed.reason}")
+        return result.with_regression(healed).with_note(f"{line}: {healed.reason}")
     return result.with_regression(healed)
 
 
@@ -281,5 +281,5 @@ def _with_note(result: TaskResult, still_pass: Sequence[str]) -> TaskResult:
     if not still_pass:
         return result
     names = ", ".join(dict.fromkeys(still_pass))
-    note = f"{result.id}: verified again because of its changes, and still passing: {names}"
-    return result._replace(notes=(*result.notes, note))
+    note = f"verified again because of its changes, and still passing: {names}"
+    return result.with_note(note, result.id, is_detail=True)

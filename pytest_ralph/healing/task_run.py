@@ -217,7 +217,8 @@ class TaskRun:
         began = time.time()
         verified, _ = self._run_verify("again")
         if not verified.passed:
-            self.log.note(f"{self.task.id}: failed again with nothing changed")
+            note = "failed again with nothing changed"
+            self.log.note(note, task_id=self.task.id, is_detail=True)
             return None
         changed = self._file_changed_by_others(began)
         self.log.verified(verified, None, timeout=self.timeout, flaky=not changed)
@@ -461,7 +462,8 @@ class TaskRun:
             return failed
         if failed is None:
             if not unfinished.refused:
-                self.log.note(f"{self.task.id}: the executor says it failed, but Verify passes")
+                note = "the executor says it failed, but Verify passes"
+                self.log.note(note, task_id=self.task.id)
             return None
         if unfinished.uninformative:
             return failed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.failure.wording import headline as words_for
 from pytest_ralph.failure.wording import without_shell
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import FOR_VERBOSE, duration
+from pytest_ralph.report.phrases import duration
 from pytest_ralph.text.bounded import GAP, near, with_gaps
 from pytest_ralph.text.inert import one_line, terminal
 from pytest_ralph.text.listing import listed
@@ -274,7 +274,7 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     elif not reason:
         yield from steps[-1:]
 
-    others = [terminal(text) for task_id, text in task.note_lines() if not task_id]
+    others = [terminal(note.text) for note in task.notes_on("")]
     is_limit_reached = any(text.startswith(LIMIT_REACHED) for text in others)
     place = f"{task.spec_path}:{task.line}"
     if reason and not is_limit_reached:
@@ -298,8 +298,8 @@ def _steps(task: TaskResult, verbosity: int) -> Iterator[Line]:
     if verbosity > 1:
         # The section of ralph has every attempt with what was decided after it.
         shown_elsewhere = {attempt.decision for attempt in task.attempts}
-    for task_id, text in task.note_lines():
-        if not task_id or text in shown_elsewhere:
+    for note in task.notes:
+        if not note.task_id or note.text in shown_elsewhere:
             continue
-        if verbosity > 0 or not text.startswith(FOR_VERBOSE):
-            yield Line(f"{task_id}: {terminal(text)}")
+        if verbosity > 0 or not note.is_detail:
+            yield Line(terminal(note.line))

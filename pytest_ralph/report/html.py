@@ -191,11 +191,7 @@ def _without_defaults(value: NamedTuple) -> dict[str, Any]:
 def _notes(task: TaskResult) -> list[str]:
     """Return the notes on a task without the decisions, which the page shows with the attempts."""
     decisions = {attempt.decision for attempt in task.attempts}
-    notes = []
-    for task_id, text in task.note_lines():
-        if text not in decisions:
-            notes.append(f"{task_id}: {text}" if task_id else text)
-    return notes
+    return [note.line for note in task.notes if note.text not in decisions]
 
 
 def _fix_tree(task: TaskResult, fix: FixResult) -> dict[str, Any]:

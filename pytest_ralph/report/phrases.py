@@ -12,14 +12,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.results import Attempt, TaskResult
 
-# How the notes on a task or a fix begin that only `-v` shows: the row of a fix says which repair
-# was made, and `--ralph-undo` undoes it.
-FOR_VERBOSE = (
-    "repair ",
-    "undo: ",
-    "failed again",
-    "verified again",
-)
 # How a fix ended after which the task failed in another way.
 ANOTHER_FAILURE = "another failure followed"
 

@@ -8,7 +8,7 @@ from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.report.fix_tree import branches, changes, executions, history_line
 from pytest_ralph.report.lines import start_line
 from pytest_ralph.report.not_run import TO_CHECK, not_run_lines
-from pytest_ralph.report.phrases import FOR_VERBOSE, cost, duration, token_count
+from pytest_ralph.report.phrases import cost, duration, token_count
 from pytest_ralph.results import NOT_RUN
 from pytest_ralph.text.bounded import cut_to_columns
 from pytest_ralph.text.inert import one_line, terminal
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_ralph.report.fix_tree import Branch
-    from pytest_ralph.results import Attempt, TaskResult
+    from pytest_ralph.results import Attempt, Note, TaskResult
 
 LONGEST = 400
 SHORTEST_TITLE = 16
@@ -203,8 +203,9 @@ class Summary:
         details = changes(branch.attempts(task))
         if not task.bad:
             # FAILURES has the notes on a failed task.
-            details += [text for fix_id, text in task.note_lines() if fix_id == fix.id]
-        for line in filter(self._is_shown, details):
+            notes = filter(self._is_shown, task.notes_on(fix.id))
+            details += [note.text for note in notes]
+        for line in details:
             self._detail(line, f"  {branch.below}  ")
 
     def _fix_without_title(self, task: TaskResult, branch: Branch) -> None:
@@ -230,18 +231,18 @@ class Summary:
         if task.fixes and self.verbosity != 1:
             # With `-vv`, the attempts have the decisions.
             hidden = {attempt.decision for attempt in task.attempts}
-        for task_id, text in task.note_lines():
-            if not task_id:
-                yield text
-            if task_id != task.id or text in hidden:
+        for note in task.notes:
+            if not note.task_id:
+                yield note.text
+            if note.task_id != task.id or note.text in hidden:
                 continue
-            if self._is_shown(text):
-                yield f"{task_id}: {text}"
+            if self._is_shown(note):
+                yield note.line
         if not task.fixes and task.reason:
             yield task.reason
 
-    def _is_shown(self, note: str) -> bool:
-        return self.verbosity >= 1 or not note.startswith(FOR_VERBOSE)
+    def _is_shown(self, note: Note) -> bool:
+        return self.verbosity >= 1 or not note.is_detail
 
     def _attempt(self, number: int, attempt: Attempt, *, with_output: bool) -> None:
         """Write one attempt and what was decided after it."""

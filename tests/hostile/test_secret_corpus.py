@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 
-from pytest_ralph.results import FREE_TEXT, Attempt, FixResult, TaskResult
+from pytest_ralph.results import FREE_TEXT, Attempt, FixResult, Note, TaskResult
 from pytest_ralph.running.spool import SpoolWriter, mask_file
 from pytest_ralph.text.secrets import Masker
 from tests.records import record_of
@@ -263,7 +263,7 @@ def _result(masker: Masker, text: str) -> str:
     inner = FixResult("1.1.1.1", title=text, executor=text)
     fix = FixResult("1.1.1", title=text, executor=text, children=(inner,))
     texts: dict[str, Any] = dict.fromkeys(("title", "phase", "reason", "report"), text)
-    result = TaskResult("1.1", attempts=(attempt,), fixes=(fix,), notes=(text,), **texts)
+    result = TaskResult("1.1", attempts=(attempt,), fixes=(fix,), notes=(Note(text),), **texts)
     return str(result.masked(masker.mask))
 
 

@@ -28,6 +28,7 @@ from pytest_ralph.history.store import History
 from pytest_ralph.report import github, html, junit
 from pytest_ralph.report.failure_text import FailureText
 from pytest_ralph.report.halt import Halt, halt_lines
+from pytest_ralph.results import Note
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.state import State
@@ -298,8 +299,8 @@ def told_on_the_terminal(text: str) -> str:
     halt = Halt(tasks=run.tasks, preserved=(("State", "x"),), command="pytest --ralph")
     return "\n".join(
         [
-            str(FailureText.of(failed._replace(notes=(text,)))),
-            str(FailureText.of(failed._replace(notes=(text,))).reprcrash),
+            str(FailureText.of(failed._replace(notes=(Note(text),)))),
+            str(FailureText.of(failed._replace(notes=(Note(text),))).reprcrash),
             *halt_lines(halt, 80, box=True),
             *halt_lines(halt, 80, box=False),
             failure_of(text).report(),

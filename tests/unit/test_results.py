@@ -12,6 +12,7 @@ from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
     FixResult,
+    Note,
     TaskResult,
     fix_tree,
     from_json,
@@ -39,7 +40,7 @@ def a_task() -> TaskResult:
             verify("passed"),
         ),
         fixes=(nested,),
-        notes=("a line",),
+        notes=(Note("a line", "1.3"),),
         report="a report",
     )
 

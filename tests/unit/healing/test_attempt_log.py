@@ -18,7 +18,7 @@ from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.executor_run import ObservedRun
 from pytest_ralph.healing.guard import GuardReport
-from pytest_ralph.results import Attempt
+from pytest_ralph.results import Attempt, Note
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.spec.task import Task
@@ -182,15 +182,15 @@ def test_without_a_fix_between_them_the_second_attempt_is_a_retry(kept: Kept) ->
 
 
 @pytest.mark.parametrize(
-    ("action", "outcome", "lines"),
-    [("fix", "decided", ["1.3: one more"]), ("escalate", "escalated", [])],
+    ("action", "outcome", "notes"),
+    [("fix", "decided", [Note("one more", "1.3")]), ("escalate", "escalated", [])],
 )
 def test_a_decision_is_noted_on_the_attempt_that_called_for_it(
-    kept: Kept, action: Any, outcome: str, lines: list[str]
+    kept: Kept, action: Any, outcome: str, notes: list[Note]
 ) -> None:
     fail(kept)
     kept.attempt_log.decided(TASK, NO, Decision(action, "one more"))
-    assert kept.attempt_log.notes == lines
+    assert kept.attempt_log.notes == notes
     assert [one.decision for one in kept.attempt_log.ended("failed").attempts] == ["one more"]
     assert kept.told("what", "outcome", "decision", "kind", "duration")[1:] == [
         ("decide", outcome, f"{action}: one more", "test_failure", 0.0)
@@ -326,8 +326,8 @@ def test_a_repair_is_recorded_with_its_name(kept: Kept) -> None:
     kept.attempt_log.repaired(FIX, NO, REPAIR, made, prediction=0.5)
 
     assert kept.attempt_log.notes == [
-        "1.3.1: repair chmod: noted",
-        "1.3.1: undo: pytest --ralph-undo puts the files back",
+        Note("repair chmod: noted", "1.3.1", is_detail=True),
+        Note("undo: pytest --ralph-undo puts the files back", "1.3.1", is_detail=True),
     ]
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
     result = kept.attempt_log.ended("failed")
@@ -354,7 +354,7 @@ def test_a_repair_that_failed_is_no_fix(kept: Kept) -> None:
     fail(kept)
     kept.attempt_log.repaired(None, NO, REPAIR, RepairResult(False, "noted"), prediction=None)
 
-    assert kept.attempt_log.notes == ["1.3: repair chmod: noted"]
+    assert kept.attempt_log.notes == [Note("repair chmod: noted", "1.3", is_detail=True)]
     assert kept.attempt_log.repairs == ["chmod +x run.sh"]
     result = kept.attempt_log.ended("failed")
     assert (result.attempts[1].outcome, result.attempts[1].error) == ("failed", "noted")
@@ -435,7 +435,7 @@ def test_secrets_are_masked_in_the_story_the_lines_and_the_report() -> None:
     fail(kept, Failure(error="no hunter2", raw_output="hunter2\n"))
     result = kept.attempt_log.ended("failed", "because of hunter2")
     assert "hunter2" not in f"{result}"
-    assert result.notes == ("it says ***",)
+    assert result.notes == (Note("it says ***"),)
     assert result.reason == "because of ***"
     assert "no ***" in result.report
 

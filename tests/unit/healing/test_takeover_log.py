@@ -7,7 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from pytest_ralph.healing.takeover_log import TakeoverLog
-from pytest_ralph.results import Attempt, FixResult, TaskResult
+from pytest_ralph.results import Attempt, FixResult, Note, TaskResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ RESULT = TaskResult(
     outcome="failed",
     attempts=(Attempt(outcome="failed", output="é\n"),),
     fixes=(FixResult("a"),),
-    notes=("a note",),
+    notes=(Note("a note"),),
     report="a report",
 )
 

@@ -18,6 +18,7 @@ from pytest_ralph.report.run_summary import RunSummary
 from pytest_ralph.results import (
     Attempt,
     FixResult,
+    Note,
     TaskResult,
 )
 from tests.records import past_run
@@ -134,7 +135,7 @@ def test_a_failed_task_says_what_to_do() -> None:
         decision="no fix helps",
         advice=("Run the linter",),
     )
-    notes = ("1.1: no fix helps", "1.1: failed again")
+    notes = (Note("no fix helps", "1.1"), Note("failed again", "1.1"))
     task = TaskResult("1.1", outcome="failed", attempts=(attempt,), notes=notes)
     (data,) = json.loads(embedded(RunSummary((task,))))["tasks"]
     assert data["advice"] == ["Fix the linting errors of task 1.1 (a.py)", "Run the linter"]

@@ -12,7 +12,7 @@ from _pytest.terminal import TerminalReporter  # public only since 8.4
 from pytest_ralph.report.fix_tree import history_line
 from pytest_ralph.report.not_run import not_run_lines
 from pytest_ralph.report.terminal import Summary
-from pytest_ralph.results import Attempt, FixResult, TaskResult
+from pytest_ralph.results import Attempt, FixResult, Note, TaskResult
 
 RECOVERED = TaskResult(
     "1.3",
@@ -57,8 +57,9 @@ RECOVERED = TaskResult(
         FixResult("1.3.2", "1.3", "Fix: 5 != 4", "claude", "completed"),
     ),
     notes=(
-        "1.3: verification failed; creating a fix task",
-        "1.3.2: made a\nwip is kept in commit abc",
+        Note("verification failed; creating a fix task", "1.3"),
+        Note("made a", "1.3.2"),
+        Note("wip is kept in commit abc"),
     ),
 )
 FAILED = TaskResult(
@@ -243,10 +244,13 @@ def test_very_verbose_states_decisions_once(recorder: Recorder) -> None:
 
 
 def test_only_verbose_shows_checks_without_consequence(recorder: Recorder) -> None:
-    notes = ("1.3: failed again with nothing changed", "1.3: verified again, still passing: 1.2")
+    notes = (
+        Note("failed again with nothing changed", "1.3", is_detail=True),
+        Note("verified again, still passing: 1.2", "1.3", is_detail=True),
+    )
     task = RECOVERED._replace(notes=notes)
     assert "again" not in recorder.summary(task)
-    assert all(f"\n  {note}\n" in recorder.summary(task, verbosity=1) for note in notes)
+    assert all(f"\n  {note.line}\n" in recorder.summary(task, verbosity=1) for note in notes)
 
 
 def test_a_fix_may_uncover_another_failure(recorder: Recorder) -> None:
