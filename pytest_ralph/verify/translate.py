@@ -10,22 +10,19 @@ from functools import cache
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, rewriter, words
 
+_PRINTED = r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)"
 # Where a language puts the verb last, the number or text it is about is moved behind it.
 _WORD_ORDER = (
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
     (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*未[満满]"), r" less than \1 "),
-    (
-        regex(r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*返\S*"),
-        r" returns \1 ",
-    ),
-    (
-        regex(
-            r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)\s*"
-            r"(?:出力|表示)\S*"
-        ),
-        r" shows \1 ",
-    ),
+    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*이상"), r" at least \1 "),
+    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*이하"), r" at most \1 "),
+    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*미만"), r" less than \1 "),
+    (regex(rf"{_PRINTED}\s*返\S*"), r" returns \1 "),
+    (regex(rf"{_PRINTED}\s*(?:出力|表示)\S*"), r" shows \1 "),
+    (regex(rf"{_PRINTED}\s*含ま(?:ない|れない|れていない)\S*"), r" does not contain \1 "),
+    (regex(rf"{_PRINTED}\s*含\S*"), r" contains \1 "),
     (regex(r"не равен нулю"), " non-zero "),
 )
 _FULL_WIDTH = str.maketrans(
@@ -34,7 +31,7 @@ _FULL_WIDTH = str.maketrans(
 _OTHER_SCRIPT = regex("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
 # What is left of a Japanese clause once its words are translated.
-_PARTICLE = regex(r"(?<!\S)[がはをにでともの]+(?!\S)")
+_PARTICLE = regex(r"(?<!\S)(?:こと|[がはをにでともの])+(?!\S)")
 _QUOTED = regex(r"(`[^`]*`|\"[^\"]*\")")
 _BLANKS = regex(r"[ \t]+")
 _ENGLISH_ROW = "english"

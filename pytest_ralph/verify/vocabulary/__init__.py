@@ -46,8 +46,8 @@ def phrases(table: str) -> dict[str, list[str]]:
 def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     """Return a function that replaces every entry of `table` in a text by its key.
 
-    The entries are regular expressions; where several match, the longest entry wins. The row
-    `without` is not used.
+    The entries are regular expressions. Where several match, the longest entry wins; one that does
+    not start with a letter comes last. The row `without` is not used.
     """
     entries: list[tuple[str, str]] = []
     for key, row in phrases(table).items():
