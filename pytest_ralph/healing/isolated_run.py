@@ -102,9 +102,7 @@ class IsolatedRuns:
         return candidates
 
     def _new_worktree(self, task: Task) -> Worktree:
-        worktree = self._services.worktrees.create()
-        worktree.add_named(task.files)
-        return worktree
+        return self._services.worktrees.create(task.files)
 
     def _current_worktree(self, task: Task) -> Worktree:
         """The worktree of the run before, brought up to date, or a new one."""

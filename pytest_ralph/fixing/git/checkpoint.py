@@ -288,8 +288,7 @@ class Git:
             # No object is written, and the user's index stays as it is.
             env = {
                 "GIT_INDEX_FILE": str(scratch / "index"),
-                "GIT_OBJECT_DIRECTORY": str(scratch),
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self._location.common_dir / "objects"),
+                **self._location.writing_objects_to(scratch),
             }
             head = self.head()
             if head is not None:

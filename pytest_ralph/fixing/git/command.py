@@ -167,6 +167,15 @@ class Repository(NamedTuple):
     git_dir: Path
     common_dir: Path
 
+    def writing_objects_to(self, directory: Path) -> dict[str, str]:
+        """Return the variables with which git writes objects to another directory."""
+        # In quotes, a colon does not end the path.
+        own = str(self.common_dir / "objects").replace("\\", r"\\").replace('"', r"\"")
+        return {
+            "GIT_OBJECT_DIRECTORY": str(directory),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{own}"',
+        }
+
 
 def find_repository(git: GitCommand) -> Repository:
     """Return the repository around git's directory. Raise GitError if it has no files there."""

@@ -34,7 +34,7 @@ from pytest_ralph.fixing.git.command import (
     find_repository,
     null_separated,
 )
-from pytest_ralph.fixing.git.index import flagged_paths, read_index
+from pytest_ralph.fixing.git.index import flagged_paths, read_index, stage_files
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
@@ -52,7 +52,7 @@ from pytest_ralph.fixing.isolation.merge import (
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.repository import borrow_repository
-from pytest_ralph.fixing.isolation.worktree import START_INDEX, Worktree
+from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
 from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
@@ -160,8 +160,19 @@ class Worktrees:
         """Calls git in the main worktree."""
         return GitCommand(self._location.top, self._git.environ)
 
-    def create(self) -> Worktree:
-        """Return a worktree at the current state of the project. Raise GitError if git cannot."""
+    def create(self, files: Iterable[str] = ()) -> Worktree:
+        """Return a worktree at the current state of the project. Raise GitError if git cannot.
+
+        It has those of `files`, which a task names, that git ignores.
+        """
+        worktree = self._unused_worktree()
+        worktree.name(files)
+        if self._ignored_files(worktree.named):
+            self.refresh(worktree)
+        return worktree
+
+    def _unused_worktree(self) -> Worktree:
+        """Return a worktree that was used before, or else a new one."""
         with self._threads:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:
@@ -183,8 +194,9 @@ class Worktrees:
 
     def _create(self, container: Path) -> Worktree:
         worktree = self._worktree_in(container)
-        worktree.tree = self._write_state(container / START_INDEX)
+        worktree.objects.mkdir()
         worktree.path.mkdir()
+        worktree.tree = self._write_state(worktree, START_INDEX)
         fault_point("before a worktree is checked out")
         worktree.git("checkout-index", "-a", "-f", "-u")
         self._complete(worktree)
@@ -198,6 +210,7 @@ class Worktrees:
             "GIT_DIR": str(location.git_dir),
             "GIT_WORK_TREE": str(path),
             "GIT_INDEX_FILE": str(container / START_INDEX),
+            **location.writing_objects_to(container / OBJECTS),
         }
         git = GitCommand(path, {**self._git.environ, **variables})
         return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
@@ -210,7 +223,7 @@ class Worktrees:
         fault_point("before a worktree is used again")
         (worktree.container / IDLE_MARK).unlink()
         worktree = self._worktree_in(worktree.container)
-        worktree.tree = self._write_state(worktree.container / NEXT_INDEX)
+        worktree.tree = self._write_state(worktree, NEXT_INDEX)
         worktree.git("clean", "-ffdxq")
         worktree.git("read-tree", "--reset", "-u", worktree.tree)
         self._complete(worktree)
@@ -218,8 +231,8 @@ class Worktrees:
 
     def refresh(self, worktree: Worktree) -> None:
         """Merge the current state of the project into a worktree, which then starts from it."""
-        index = worktree.container / NEXT_INDEX
-        worktree.update(self._write_state(index), index)
+        tree = self._write_state(worktree, NEXT_INDEX)
+        worktree.update(tree, worktree.container / NEXT_INDEX)
 
     def _complete(self, worktree: Worktree) -> None:
         """Give a worktree its repository with what is staged, and ignored files that it needs."""
@@ -231,9 +244,16 @@ class Worktrees:
             worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
         worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
 
-    def _write_state(self, index: Path) -> str:
-        """Write the current state of the project to an index file, and return its tree."""
-        environ = {"GIT_INDEX_FILE": str(index)}
+    def _write_state(self, worktree: Worktree, index_name: str) -> str:
+        """Write the current state of the project to an index in a container; return its tree.
+
+        Ignored files that the task names are part of it.
+        """
+        index = worktree.container / index_name
+        environ = {
+            "GIT_INDEX_FILE": str(index),
+            **self._location.writing_objects_to(worktree.objects),
+        }
         self._copy_index(index)
         self._clear_flags(environ)
         left_out = [NOT_OURS, *self._too_large()]
@@ -246,6 +266,7 @@ class Worktrees:
         nested = NESTED_REPOSITORY.search(result.stderr)
         if nested is not None:
             raise GitError(f"a nested repository cannot be isolated: {nested[1]}")
+        stage_files(self.git, self.git.directory, self._ignored_files(worktree.named), environ)
         return self.git("write-tree", env=environ).strip()
 
     def _clear_flags(self, environ: Mapping[str, str]) -> None:
@@ -266,6 +287,16 @@ class Worktrees:
         listed = self.git("ls-files", "-z", "-o", "-m", "--exclude-standard").split("\0")
         large = [path for path in listed if path and is_too_large(self.git.directory / path)]
         return [f":(exclude,literal){path}" for path in large]
+
+    def _ignored_files(self, named: Sequence[str]) -> list[str]:
+        """Return the ignored files of the project that match what a task names."""
+        if not named:
+            return []
+        options = ("-z", "-o", "-i", "--exclude-standard")
+        listed = self.git("ls-files", *options, "--", *named).split("\0")
+        # git lists a repository inside the repository as a directory.
+        files = [path for path in listed if path and not path.endswith("/")]
+        return [path for path in files if not is_too_large(self.git.directory / path)]
 
     def _copy_index(self, copy: Path) -> None:
         """Copy the index of the user; without one, remove the copy."""

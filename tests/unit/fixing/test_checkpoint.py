@@ -513,6 +513,17 @@ def test_a_commit_holds_the_task_changes_only(repository: Repository, git: Git) 
     ]
 
 
+def test_a_project_may_have_a_colon_in_its_path(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "a:b")
+    repository.run("init", "-q")
+    repository.run("config", "user.name", "A User")
+    repository.run("config", "user.email", "user@example.org")
+    repository.commit({"a.txt": "one\n", "b.txt": "one\n"})
+    repository.write({"a.txt": "two\n"})
+
+    assert Git(repository.root, repository.environ).uncommitted([repository.root]) == ("a.txt",)
+
+
 def test_a_commit_takes_few_calls_of_git(repository: Repository, tmp_path: Path) -> None:
     head = repository.commit({"a": "1\n"})
     repository.write({"a": "2\n"})

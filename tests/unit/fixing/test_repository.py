@@ -70,3 +70,24 @@ def test_repository_without_commits_can_be_borrowed(tmp_path: Path) -> None:
         assert shell(worktree.root, seen) == shell(root, seen)
     finally:
         worktrees.close()
+
+
+@pytest.mark.parametrize("name", ["plain", "a:b", 'quoted"\\', "ümlaut #1"])
+def test_a_worktree_leaves_no_objects_behind(tmp_path: Path, name: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    shell(root, f"git init -q; echo .env > .gitignore; echo one > a.txt; {COMMIT}")
+    (root / "a.txt").write_text("not committed\n")
+    (root / ".env").write_text("KEY=1\n")
+    before = shell(root, "git count-objects")
+    worktrees = Worktrees(root, tmp_path / ".ralph")
+    worktree = worktrees.create([".env"])
+    try:
+        assert (worktree.root / "a.txt").read_text() == "not committed\n"
+        assert (worktree.root / ".env").read_text() == "KEY=1\n"
+        (worktree.root / ".env").write_text("KEY=2\n")
+        assert [change.path for change in worktree.changes()] == [".env"]
+        assert shell(worktree.root, "git status --porcelain") == " M a.txt\n"
+        assert shell(root, "git count-objects") == before
+    finally:
+        worktrees.close()
