@@ -15,9 +15,8 @@ import stat
 import threading
 import time
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import (
     RALPH_DIRECTORY,
@@ -70,6 +69,12 @@ class FileState(NamedTuple):
         """Whether the content is known."""
         return self.is_link or bool(self.copy)
 
+    def content(self) -> bytes:
+        """Return the content, or where a link leads to. Raise OSError if no copy is left."""
+        if self.is_link:
+            return os.fsencode(self.target)
+        return Path(self.copy).read_bytes()
+
 
 # The path of each file relative to the root → its state.
 Snapshot = dict[str, FileState]
@@ -94,6 +99,10 @@ class Change:
     @property
     def can_be_undone(self) -> bool:
         return self.before is None or self.before.can_be_put_back
+
+    def reversed(self) -> Change:
+        """Return the change that undoes this one."""
+        return Change(self.path, self.after, self.before)
 
 
 class Snapshots:
@@ -356,6 +365,20 @@ def kept_state(root: Path, path: str, directory: Path) -> FileState | None:
     return state._replace(copy=str(copy))
 
 
+def new_state(content: bytes, mode: int, directory: Path) -> FileState:
+    """Return the state of a file that is new now; its content is written to `directory`.
+
+    For a link, which `mode` tells, the content is where it leads to.
+    """
+    if stat.S_ISLNK(mode):
+        return FileState(mode, len(content), time.time_ns(), 0, 0, target=os.fsdecode(content))
+    directory.mkdir(parents=True, exist_ok=True)
+    copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
+    copy.write_bytes(content)
+    mode = stat.S_IFREG | stat.S_IMODE(mode)
+    return FileState(mode, len(content), time.time_ns(), 0, 0, copy=str(copy))
+
+
 def is_same_now(root: Path, path: str, state: FileState | None) -> bool:
     """Return whether a file below `root` still has the content and mode of an earlier state."""
     now = stored_state(root, path)
@@ -363,7 +386,8 @@ def is_same_now(root: Path, path: str, state: FileState | None) -> bool:
         return now is state
     if is_unchanged(str(root / path), state):
         return True
-    return is_same(state, now)
+    # A file that is its own copy does not tell what was in it.
+    return state.copy != now.copy and is_same(state, now)
 
 
 def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
@@ -376,7 +400,7 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     # First remove what was not there: it may be in the way of the rest.
     for change in sorted(changes, key=lambda change: not change.added):
         try:
-            done = _put_back(root, change)
+            done = undo_change(root, change)
         except OSError:
             done = False
         if not done:
@@ -384,33 +408,26 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     return tuple(left)
 
 
-def _put_back(root: Path, change: Change) -> bool:
-    """Undo one change. Return False if the path has to be left as it is."""
+def undo_change(root: Path, change: Change) -> bool:
+    """Undo one change as `put_back` does. Return False if the path has to be left as it is."""
     path = root / change.path
     is_directory = path.is_dir() and not path.is_symlink()
-    if is_directory:
+    if is_directory or not change.can_be_undone:
         return False
     if not is_same_now(root, change.path, change.after):
         return False
-    before = change.before
-    if before is None:
-        remove_file(root, change.path)
-        return True
-    if not before.can_be_put_back:
-        return False
-    if before.is_link:
-        write_file(root, change.path, before, BytesIO())
-        return True
-    with Path(before.copy).open("rb") as content:
-        write_file(root, change.path, before, content)
+    write_state(root, change.path, change.before)
     return True
 
 
-def write_file(root: Path, path: str, state: FileState, content: IO[bytes]) -> None:
-    """Replace a file below `root` by one with the content, mode and time given.
+def write_state(root: Path, path: str, state: FileState | None) -> None:
+    """Give a file below `root` the content, mode and time of a state; remove it for None.
 
     No link on the way to it is followed, and one in its place is replaced.
     """
+    if state is None:
+        _remove_file(root, path)
+        return
     place = Path(os.path.realpath(root), path)
     with (
         open_directory(place.parent, create=True) as directory,
@@ -420,14 +437,15 @@ def write_file(root: Path, path: str, state: FileState, content: IO[bytes]) -> N
             os.symlink(state.target, temporary, dir_fd=directory)
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
-        with os.fdopen(descriptor, "wb") as writer:
-            shutil.copyfileobj(content, writer)
-            os.fchmod(descriptor, stat.S_IMODE(state.mode))
+        with Path(state.copy).open("rb") as content:
+            descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
+            with os.fdopen(descriptor, "wb") as writer:
+                shutil.copyfileobj(content, writer)
+                os.fchmod(descriptor, stat.S_IMODE(state.mode))
         os.utime(temporary, ns=(state.modified, state.modified), dir_fd=directory)
 
 
-def remove_file(root: Path, path: str) -> None:
+def _remove_file(root: Path, path: str) -> None:
     """Remove a file below `root`, if it is there, and the directories that are empty then."""
     top = Path(os.path.realpath(root))
     place = top / path
@@ -444,9 +462,12 @@ def is_same(old: FileState | None, new: FileState | None) -> bool:
     """Return whether two states of a file have the same content and mode, as far as is known."""
     if old is None or new is None:
         return old is new
-    if old == new:
-        return True
-    if (old.mode, old.size, old.target) != (new.mode, new.size, new.target):
+    return old == new or (old.mode == new.mode and has_same_content(old, new))
+
+
+def has_same_content(old: FileState, new: FileState) -> bool:
+    """Return whether two states have the same content, or are links to the same place."""
+    if (old.size, old.target) != (new.size, new.target):
         return False
     if old.is_link:
         return True

@@ -15,7 +15,6 @@ from pytest_ralph.files import SPEC_FILES, fault_point
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.fixing.isolation.merge import kept_side, read_change
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.python_paths import worktree_variables
 from pytest_ralph.healing.executor_run import ObservedRun
@@ -203,8 +202,8 @@ class IsolatedRuns:
         services = self._services
         # Until the merged state is verified, no other merge may change it.
         with services.tree_lock:
-            versions = [read_change(change) for change in observed.report.changes]
-            applied, conflicts = services.worktrees.merge(versions, services.backups)
+            changes = observed.report.changes
+            applied, conflicts = services.worktrees.merge(changes, services.backups)
             if applied is None:
                 # The worktree is going to be brought up to date, without these changes. They are
                 # those of an earlier conflict, made again.
@@ -258,10 +257,9 @@ class IsolatedRuns:
         if self._worktree is None:
             return ""
         changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
-        files = [read_change(change) for change in changes]
         services = self._services
         words = (services.run_id, self._spec_files.spec.name, task.name)
-        return keep_patch(services.root, services.directory, files, *words)
+        return keep_patch(services.root, services.directory, changes, *words)
 
     def give_up(self) -> str:
         """Remove the worktree of changes that conflict; return where these are kept."""
@@ -362,9 +360,8 @@ def _fingerprint(changes: Sequence[Change]) -> str:
         return ""
     digest = hashlib.sha256()
     for change in changes:
-        side = kept_side(change.after)
         digest.update(os.fsencode(change.path) + b"\0")
-        digest.update(b"removed" if side is None else side.data)
+        digest.update(b"removed" if change.after is None else change.after.content())
     return f"worktree:{digest.hexdigest()}"
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.fixing.git.checkpoint import Git
-from pytest_ralph.fixing.isolation.merge import FileChange, Side
 from pytest_ralph.fixing.isolation.patch import keep_patch
+from pytest_ralph.fixing.snapshot import Change, new_state
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state_file import DEFAULTS
 from tests.docs.literal import DOCS, blocks
@@ -114,7 +114,7 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
 
     run(SETUP)
     Git(tmp_path).rollback("HEAD", [], ROLLBACK)
-    added = FileChange("b.txt", None, Side(b"b\n", 0o644))
+    added = Change("b.txt", None, new_state(b"b\n", 0o644, tmp_path / "states"))
     patch = keep_patch(tmp_path, tmp_path, [added], "a")
     words = {"FILE": "a.txt", "NAME": "new", "PATCH": patch}
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import temporary_directory, unused_path
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.isolation.merge import write_side
+from pytest_ralph.fixing.snapshot import write_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.isolation.merge import FileChange, Side
+    from pytest_ralph.fixing.snapshot import Change, FileState
 
 PATCHES_NAME = "patches"
 # Whatever the user's configuration says: each byte as it is in the files.
@@ -29,13 +29,13 @@ OPTIONS = (
 )
 
 
-def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words: str) -> str:
+def keep_patch(root: Path, directory: Path, changes: Sequence[Change], *words: str) -> str:
     """Keep changes of files of the project as a patch, which `git apply` applies there.
 
     It is named after `words`, below `.ralph`, which is `directory`. Return its path relative to the
     root; empty if there are no changes.
     """
-    if not files:
+    if not changes:
         return ""
     name = re.sub(r"[^\w.-]+", "-", "-".join(words))
     patches = directory / PATCHES_NAME
@@ -44,9 +44,9 @@ def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words:
     # git takes the paths in a patch for those in the repository, in whatever directory it runs.
     prefix = git.run("rev-parse", "--show-prefix").stdout.strip("\n")
     with temporary_directory("patch") as sides:
-        for file in files:
-            _write(sides / "a", prefix + file.path, file.old)
-            _write(sides / "b", prefix + file.path, file.new)
+        for change in changes:
+            _write(sides / "a", prefix + change.path, change.before)
+            _write(sides / "b", prefix + change.path, change.after)
         own_git = git._replace(directory=sides)
         text = own_git.run("-c", "core.autocrlf=false", "diff", *OPTIONS, "a", "b").stdout
     patch = unused_path(patches, name, ".patch")
@@ -54,7 +54,7 @@ def keep_patch(root: Path, directory: Path, files: Sequence[FileChange], *words:
     return os.path.relpath(patch, root)
 
 
-def _write(top: Path, path: str, side: Side | None) -> None:
+def _write(top: Path, path: str, state: FileState | None) -> None:
     top.mkdir(exist_ok=True)
-    if side is not None:
-        write_side(top, path, side)
+    if state is not None:
+        write_state(top, path, state)

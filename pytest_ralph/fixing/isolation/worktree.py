@@ -12,13 +12,8 @@ from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
 from pytest_ralph.fixing.isolation.links import ignored_paths
-from pytest_ralph.fixing.isolation.merge import (
-    FileChange,
-    plan_merge,
-    read_side,
-    write_side,
-)
-from pytest_ralph.fixing.snapshot import Change, is_too_large, stored_state
+from pytest_ralph.fixing.isolation.merge import plan_merge
+from pytest_ralph.fixing.snapshot import Change, is_too_large, stored_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +23,8 @@ START_INDEX = "start.index"
 # In the container: files as they were at the start. The worktree is there, too, named like the
 # project.
 BASE = ".ralph-base"
+# In the container: texts that are merged when the worktree is brought up to date.
+MERGED = ".ralph-merged"
 # In the container: what git writes for the worktree.
 OBJECTS = ".ralph-objects"
 
@@ -145,20 +142,22 @@ class Worktree:
         A file that both sides changed in the same place becomes that of the project.
         """
         changed = self._changed_files(tree)
-        plan = plan_merge(self.git, self.path, changed.values())
-        sides = {conflict.path: changed[conflict.path].new for conflict in plan.conflicts}
-        sides.update((file.path, file.new) for file in plan.files)
+        merged = self.container / MERGED
+        plan = plan_merge(self.git, self.path, changed.values(), merged)
+        states = {conflict.path: changed[conflict.path].after for conflict in plan.conflicts}
+        states.update((change.path, change.after) for change in plan.changes)
         # First remove files: a directory of the same name may be needed.
-        for path in sorted(sides, key=lambda path: sides[path] is not None):
-            write_side(self.path, path, sides[path])
+        for path in sorted(states, key=lambda path: states[path] is not None):
+            write_state(self.path, path, states[path])
+        shutil.rmtree(merged, ignore_errors=True)
 
         shutil.copy2(index, self.container / START_INDEX)
         self.tree = tree
         # Status 1 only means that some files differ from the index.
         self.git.run("update-index", "-q", "--refresh")
 
-    def _changed_files(self, tree: str) -> dict[str, FileChange]:
-        """Return what differs in the project from the start, with the new versions."""
+    def _changed_files(self, tree: str) -> dict[str, Change]:
+        """Return what differs in the project from the start."""
         options = ("-r", "-z", "--name-status", "--no-renames")
         parts = self.git("diff-tree", *options, self.tree, tree).split("\0")
         statuses = dict(zip(parts[1::2], parts[::2], strict=False))
@@ -167,8 +166,9 @@ class Worktree:
         for path in statuses:
             # Files of specs are never merged: the run itself writes these.
             start = self.path if Path(path).name in SPEC_FILES else base
-            new = read_side(self.project, path)
-            changes[path] = FileChange(path, read_side(start, path), new)
+            before = stored_state(start, path)
+            after = stored_state(self.project, path)
+            changes[path] = Change(path, before, after)
         return changes
 
 

@@ -25,6 +25,7 @@ from pytest_ralph.files import (
     file_signature,
     remove_temporary_directories,
     sweep,
+    temporary_directory,
 )
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.errors import GitError
@@ -41,19 +42,15 @@ from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
     AppliedMerge,
     Conflict,
-    FileChange,
     apply_merge,
-    kept_side,
-    merged_files,
     plan_merge,
-    read_change,
-    read_side,
+    written_changes,
 )
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
-from pytest_ralph.fixing.snapshot import is_too_large
+from pytest_ralph.fixing.snapshot import is_same_now, is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -117,23 +114,24 @@ class Worktrees:
         return self.registry.directory / name
 
     def merge(
-        self, files: Sequence[FileChange], backups: Path
+        self, changes: Sequence[Change], backups: Path
     ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
-        """Merge changes of files into the project, or return why that is not possible.
+        """Make changes of files in the project, too, or return why that is not possible.
 
         The files as they were and as they are then are kept in `backups`.
         """
         # A merge, too, may leave something behind.
         self.registry.open()
-        for _ in range(MERGE_TRIES):
-            plan = plan_merge(self._git, self.root, files)
-            if plan.conflicts:
-                return None, plan.conflicts
-            applied = apply_merge(self.root, plan.files, backups, self._new_journal())
-            if applied is not None:
-                return applied, ()
+        with temporary_directory("merged") as directory:
+            for _ in range(MERGE_TRIES):
+                plan = plan_merge(self._git, self.root, changes, directory)
+                if plan.conflicts:
+                    return None, plan.conflicts
+                applied = apply_merge(self.root, plan.changes, backups, self._new_journal())
+                if applied is not None:
+                    return applied, ()
         # Another program writes the same files all the time.
-        return None, tuple(Conflict(file.path, "(it is being written)") for file in files)
+        return None, tuple(Conflict(one.path, "(it is being written)") for one in changes)
 
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
@@ -396,12 +394,11 @@ class Worktrees:
         if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
             return ""
         try:
-            changes = worktree.changes()
-            files = [read_change(one) for one in changes if self._is_work(one, worktree)]
+            changes = [one for one in worktree.changes() if self._is_work(one, worktree)]
         except (GitError, OSError):
             # It was not complete yet, or the executor broke it.
             return ""
-        return keep_patch(self.root, self._directory, files, container.name)
+        return keep_patch(self.root, self._directory, changes, container.name)
 
     def _is_work(self, change: Change, worktree: Worktree) -> bool:
         """Whether a change in a worktree is the work of an executor that the project lacks."""
@@ -411,13 +408,13 @@ class Worktrees:
             # Ignored files of the project are linked.
             target = (worktree.root / change.path).resolve()
             return not target.is_relative_to(self._location.top)
-        return kept_side(change.after) != read_side(self.root, change.path)
+        return not is_same_now(self.root, change.path, change.after)
 
     def _undo_merge(self, journal: Path) -> list[str]:
         """Undo a merge that a killed run has not confirmed; return lines about it."""
         for change in read_changes(journal):
             sweep(self.root / change.path)
-        merged = merged_files(self.root, journal)
+        merged = written_changes(self.root, journal)
         kept = keep_patch(self.root, self._directory, merged, f"merge-{journal.stem}")
         undone = undo_changes(self.root, journal)
         remove_directory(journal)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
 from pytest_ralph.fixing.change_log import undo_changes
-from pytest_ralph.fixing.isolation.merge import read_side, write_side
+from pytest_ralph.fixing.snapshot import stored_state, write_state
 from pytest_ralph.session.locks import spec_key
 from pytest_ralph.session.run_directory import NEW_NAME
 from pytest_ralph.session.xdist.outbox import pack, unpack
@@ -118,9 +118,9 @@ def keep_originals(run: Run, files: Sequence[Path]) -> None:
         # By a worker that died.
         return
     paths = [os.path.relpath(file, run.root) for file in files]
-    sides = {path: pack(read_side(run.root, path)) for path in paths}
+    states = {path: pack(stored_state(run.root, path)) for path in paths}
     run.run_directory.create()
-    write_atomically(originals, json.dumps(sides))
+    write_atomically(originals, json.dumps(states))
 
 
 def clean_up(roots: Sequence[str], new: Sequence[str], run_id: str) -> None:
@@ -139,9 +139,9 @@ def _put_back(root: Path, run_id: str) -> None:
     run_directory = directory / RUNS_NAME / run_id
     backups = backups_directory(root) / run_id
     for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
-        sides = json.loads(originals.read_text(encoding="utf-8"))
-        for path, packed in sides.items():
-            write_side(root, path, unpack(packed))
+        states = json.loads(originals.read_text(encoding="utf-8"))
+        for path, packed in states.items():
+            write_state(root, path, unpack(packed, run_directory))
     undo_changes(root, backups)
     left_over = [run_directory, backups]
     if (run_directory / NEW_NAME).exists():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, temporary_directory
 from pytest_ralph.fixing.errors import GitError, RecoveryError
-from pytest_ralph.fixing.isolation.merge import FileChange, write_side
 from pytest_ralph.fixing.isolation.patch import keep_patch
+from pytest_ralph.fixing.snapshot import Change, write_state
 from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.session.xdist.outbox import repeat, unpack
 
@@ -34,7 +34,7 @@ class RemoteWork(NamedTuple):
 
     spec_run: SpecRun
     task: Task
-    files: Sequence[FileChange]
+    files: Sequence[Change]
     protected: Sequence[str]
 
 
@@ -53,11 +53,12 @@ class Inbox:
         they do not pass here, it becomes a failed task.
         """
         result = _with_local_logs(report.ralph, root, self._run.root)
-        self._write_logs(work.get("logs", ()))
-        try:
-            result, problem = self._take_over(result, work)
-        except (RecoveryError, GitError, OSError) as error:
-            problem = f"could not be taken over from another machine: {error}"
+        with temporary_directory("received") as directory:
+            self._write_logs(work.get("logs", ()), directory)
+            try:
+                result, problem = self._take_over(result, work, directory)
+            except (RecoveryError, GitError, OSError) as error:
+                problem = f"could not be taken over from another machine: {error}"
         if problem:
             result = result._replace(outcome="failed", reason=problem)
             report.outcome = "failed"
@@ -66,8 +67,10 @@ class Inbox:
             result = result._replace(commit=self._commit(result) or result.commit)
         report.ralph = result
 
-    def _take_over(self, result: TaskResult, data: dict[str, Any]) -> tuple[TaskResult, str]:
-        """Write what was done into the project.
+    def _take_over(
+        self, result: TaskResult, data: dict[str, Any], directory: Path
+    ) -> tuple[TaskResult, str]:
+        """Write what was done into the project; what was received is kept in the `directory`.
 
         Return the result that the task has now, and why it does not pass here.
         """
@@ -80,7 +83,7 @@ class Inbox:
         files = []
         for path, base, new in data.get("files", ()):
             if _is_acceptable(path):
-                files.append(FileChange(path, unpack(base), unpack(new)))
+                files.append(Change(path, unpack(base, directory), unpack(new, directory)))
         work = RemoteWork(spec_run, task, files, data.get("protected", ()))
         if not result.passed:
             self._keep_patch(work)
@@ -105,11 +108,11 @@ class Inbox:
             self._run.messages.note(f"no commit for {result.id}: {error}")
             return ""
 
-    def _write_logs(self, logs: Iterable[Sequence[Any]]) -> None:
+    def _write_logs(self, logs: Iterable[Sequence[Any]], directory: Path) -> None:
         for path, packed in logs:
             parts = PurePosixPath(path).parts
             if parts[0] == RALPH_DIRECTORY and ".." not in parts:
-                write_side(self._run.root, path, unpack(packed))
+                write_state(self._run.root, path, unpack(packed, directory))
 
     # Merging
 

@@ -10,14 +10,12 @@ that in the project keeps what the user wrote into the same files meanwhile.
 from __future__ import annotations
 
 import base64
-import stat
 import zlib
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.change_log import read_changes
-from pytest_ralph.fixing.isolation.merge import Side, kept_side, read_side
-from pytest_ralph.fixing.snapshot import state_below
+from pytest_ralph.fixing.snapshot import new_state, stored_state
 from pytest_ralph.healing.guard import SEVERAL
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
@@ -25,7 +23,9 @@ from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from pytest_ralph.fixing.snapshot import FileState
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run
@@ -131,24 +131,23 @@ def _unpacked(value: Any, collected: Spec, current: Spec) -> Any:
 MAX_SIZE = 10 * 1024 * 1024
 MAX_LOG_SIZE = 1024 * 1024
 
-# A version of a file: content, mode, and whether it is a link. None stands for no file.
-PackedSide = list[Any] | None
+# The state of a file: content and mode. None stands for no file.
+PackedState = list[Any] | None
 
 
-def pack(side: Side | None) -> PackedSide:
-    """Return a version of a file as plain data."""
-    if side is None:
+def pack(state: FileState | None) -> PackedState:
+    """Return the state of a file as plain data, without its times."""
+    if state is None or not state.can_be_put_back:
         return None
-    data = base64.b64encode(zlib.compress(side.data)).decode()
-    return [data, side.mode, side.is_link]
+    return [base64.b64encode(zlib.compress(state.content())).decode(), state.mode]
 
 
-def unpack(packed: PackedSide) -> Side | None:
-    """Return the version of a file that `pack` packed."""
+def unpack(packed: PackedState, directory: Path) -> FileState | None:
+    """Return the state of a file that `pack` packed; its content is written to `directory`."""
     if packed is None:
         return None
-    data, mode, is_link = packed
-    return Side(zlib.decompress(base64.b64decode(data)), stat.S_IMODE(mode), bool(is_link))
+    content, mode = packed
+    return new_state(zlib.decompress(base64.b64decode(content)), mode, directory)
 
 
 class Outbox:
@@ -179,20 +178,19 @@ class Outbox:
         Those for siblings in a [P] group are sent with the reports of the siblings.
         """
         root = self._run.root
-        bases: dict[str, Side | None] = {}
+        bases: dict[str, FileState | None] = {}
         for owner, count in self._sent.items():
             changes = read_changes(self._backups, owner)
             for change in changes[count:]:
-                bases.setdefault(change.path, kept_side(change.before))
+                bases.setdefault(change.path, change.before)
             self._sent[owner] = len(changes)
 
         files = []
         for path, base in bases.items():
-            state = state_below(root, path)
-            if state is not None and state.size > MAX_SIZE:
+            now = stored_state(root, path)
+            if now is not None and now.size > MAX_SIZE:
                 self._run.messages.note(f"{path} is too large to be sent back")
                 continue
-            now = read_side(root, path)
             files.append([path, pack(base), pack(now)])
         return files
 
@@ -214,9 +212,9 @@ class Outbox:
         names.pop("", None)
         logs = []
         for name in names:
-            state = state_below(root, name)
+            state = stored_state(root, name)
             if state is not None and state.size <= MAX_LOG_SIZE:
-                logs.append([name, pack(read_side(root, name))])
+                logs.append([name, pack(state)])
         return logs
 
     def _protected(self, owner: str) -> list[str]:

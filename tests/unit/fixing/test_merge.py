@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.isolation import merge
-from pytest_ralph.fixing.isolation.merge import (
-    FileChange,
-    Side,
-    apply_merge,
-    plan_merge,
-    read_side,
-    write_side,
-)
+from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
+from pytest_ralph.fixing.snapshot import (
+    Change,
+    FileState,
+    new_state,
+    put_back,
+    stored_state,
+    write_state,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_ralph.fixing.snapshot import FileState
+
+def new_file(directory: Path, content: bytes = b"after", mode: int = 0o644) -> FileState:
+    return new_state(content, mode, directory / "states")
 
 
-@pytest.mark.parametrize("result", [Side(b"new", 0o644), Side(b"target", 0, True), None])
-def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -> None:
+@pytest.mark.parametrize("mode", [0o644, stat.S_IFLNK, None])
+def test_nothing_is_written_behind_a_link(tmp_path: Path, mode: int | None) -> None:
     outside = tmp_path / "outside"
     root = tmp_path / "project"
     for directory in (outside, root):
@@ -34,32 +37,42 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path, result: Side | None) -
     (outside / "file").write_text("theirs")
     (root / "src").symlink_to(outside)
 
+    state = None if mode is None else new_file(tmp_path, b"new", mode)
     with pytest.raises(OSError, match="src"):
-        write_side(root, "src/file", result)
+        write_state(root, "src/file", state)
 
     assert (outside / "file").read_text() == "theirs"
     assert [path.name for path in outside.iterdir()] == ["file"]
 
 
-def test_a_full_disk_leaves_no_half_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_until_full(root: Path, path: str, side: Side | None, state: FileState | None) -> None:
-        if path == "large":
-            raise OSError(28, "No space left on device")
-        write_side(root, path, side, state)
-
-    monkeypatch.setattr(merge, "write_side", write_until_full)
+def test_a_failed_merge_leaves_no_half_of_it(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     (root / "changed").write_text("before")
-    changed = FileChange("changed", read_side(root, "changed"), Side(b"after", 0o644))
-    added = FileChange("added", None, Side(b"after", 0o644))
-    large = FileChange("large", None, Side(b"after", 0o644))
+    before = stored_state(root, "changed")
+    changed = Change("changed", before, new_file(tmp_path))
+    added = Change("added", None, new_file(tmp_path))
+    # The content is gone, and cannot be written for that.
+    failing = Change("failing", None, new_file(tmp_path)._replace(copy=str(tmp_path / "gone")))
     journal = tmp_path / "1.merge"
-    with pytest.raises(OSError, match="No space left"):
-        apply_merge(root, [changed, added, large], backups=tmp_path / "b", journal=journal)
+    with pytest.raises(OSError, match="gone"):
+        apply_merge(root, [changed, added, failing], backups=tmp_path / "b", journal=journal)
 
     assert {file.name: file.read_text() for file in root.iterdir()} == {"changed": "before"}
     assert not journal.exists()
+
+
+def test_a_file_saved_since_the_plan_stays(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "file").write_text("before")
+    planned = Change("file", stored_state(root, "file"), new_file(tmp_path))
+    (root / "file").write_text("edited")
+
+    journal = tmp_path / "1.merge"
+    assert apply_merge(root, [planned], backups=tmp_path / "b", journal=journal) is None
+    assert put_back(root, [planned.reversed()]) == ("file",)
+    assert (root / "file").read_text() == "edited"
 
 
 def test_a_second_patch_leaves_the_first(tmp_path: Path) -> None:
@@ -67,8 +80,8 @@ def test_a_second_patch_leaves_the_first(tmp_path: Path) -> None:
     contents = [b"one\n", b"two\n"]
 
     names = [
-        keep_patch(tmp_path, tmp_path, [FileChange("a", None, Side(content, 0o644))], "demo", "1.1")
-        for content in contents
+        keep_patch(tmp_path, tmp_path, [Change("a", None, new_file(tmp_path, one))], "demo", "1.1")
+        for one in contents
     ]
 
     assert names == ["patches/demo-1.1.patch", "patches/demo-1.1-2.patch"]
@@ -94,9 +107,11 @@ def test_a_merge_keeps_permissions_that_git_does_not_know(
     file.write_text("1\n2\n3\n4\n5\n" + "6\n" * edited)
     file.chmod(mode)
     # As git writes it into a worktree.
-    base = Side(b"1\n2\n3\n4\n5\n", 0o755 if mode & 0o100 else 0o644)
-    change = FileChange("file", base, Side(b"0\n2\n3\n4\n5\n", new_mode))
+    base = new_file(tmp_path, b"1\n2\n3\n4\n5\n", 0o755 if mode & 0o100 else 0o644)
+    change = Change("file", base, new_file(tmp_path, b"0\n2\n3\n4\n5\n", new_mode))
 
-    (planned,) = plan_merge(GitCommand.at(tmp_path), tmp_path, [change]).files
+    (planned,) = plan_merge(GitCommand.at(tmp_path), tmp_path, [change], tmp_path).changes
 
-    assert planned.new == Side(b"0\n2\n3\n4\n5\n" + b"6\n" * edited, merged_mode)
+    assert planned.after is not None
+    assert planned.after.content() == b"0\n2\n3\n4\n5\n" + b"6\n" * edited
+    assert stat.S_IMODE(planned.after.mode) == merged_mode
