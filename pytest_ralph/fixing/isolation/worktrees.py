@@ -8,9 +8,7 @@ Worktrees are outside the project, so that tools which search the project do not
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -19,10 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
-    RALPH_DIRECTORY,
     SPEC_FILES,
     fault_point,
-    file_signature,
     remove_temporary_directories,
     sweep,
     temporary_directory,
@@ -33,10 +29,7 @@ from pytest_ralph.fixing.git.command import (
     GitCommand,
     Repository,
     find_repository,
-    null_separated,
 )
-from pytest_ralph.fixing.git.index import flagged_paths, read_index, stage_files
-from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import (
     JOURNAL_SUFFIX,
@@ -47,22 +40,17 @@ from pytest_ralph.fixing.isolation.merge import (
     written_changes,
 )
 from pytest_ralph.fixing.isolation.patch import keep_patch
+from pytest_ralph.fixing.isolation.project_state import ProjectState
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
-from pytest_ralph.fixing.snapshot import is_same_now, is_too_large
+from pytest_ralph.fixing.snapshot import is_same_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ralph.files import Seen
     from pytest_ralph.fixing.snapshot import Change
 
-NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
-SUBMODULE = "160000"
-VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
-NESTED_REPOSITORY = re.compile(r"^warning: adding embedded git repository: (.*?)/?$", re.MULTILINE)
-ADD_TRIES = 6
 # How often a merge is planned again because a file was written meanwhile.
 MERGE_TRIES = 10
 
@@ -102,8 +90,6 @@ class Worktrees:
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
         self._threads = threading.Lock()
-        # The version of the user's index that was read last, and its tree.
-        self._staged_trees: dict[Seen, str] = {}
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
@@ -135,23 +121,15 @@ class Worktrees:
 
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
-        names: dict[str, str] = {}
-        ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
-        for entry in self.git("ls-files", "--stage", "-z").split("\0"):
-            _, _, path = entry.partition("\t")
-            if entry.startswith(SUBMODULE):
-                raise GitError(f"submodules cannot be isolated: {path}")
-            if not ignore_case or not path:
-                continue
-            other = names.setdefault(path.casefold(), path)
-            if other != path:
-                raise GitError(
-                    f"names that differ only in case cannot be isolated: {other}, {path}"
-                )
+        self._state.require_usable()
 
     @cached_property
     def _location(self) -> Repository:
         return find_repository(self._git)
+
+    @cached_property
+    def _state(self) -> ProjectState:
+        return ProjectState(self.git, self._location)
 
     @property
     def git(self) -> GitCommand:
@@ -165,7 +143,7 @@ class Worktrees:
         """
         worktree = self._unused_worktree()
         worktree.name(files)
-        if self._ignored_files(worktree.named):
+        if self._state.ignored_files(worktree.named):
             self.refresh(worktree)
         return worktree
 
@@ -175,29 +153,23 @@ class Worktrees:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:
             try:
-                return self._renew(idle)
+                return self._renewed(idle.container)
             except (GitError, OSError):
+                # The executor broke it.
                 self._discard(idle.container)
         # git records real paths, and the directory for temporary files may be a link.
         container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place())).resolve()
         self.registry.add(container)
         fault_point("before a worktree is created")
         try:
-            worktree = self._create(container)
+            worktree = self._worktree_in(container)
+            worktree.objects.mkdir()
+            worktree.path.mkdir()
+            self._check_out(worktree)
         except BaseException:
             self._discard(container)
             raise
         fault_point("after a worktree is created")
-        return worktree
-
-    def _create(self, container: Path) -> Worktree:
-        worktree = self._worktree_in(container)
-        worktree.objects.mkdir()
-        worktree.path.mkdir()
-        worktree.tree = self._write_state(worktree, START_INDEX)
-        fault_point("before a worktree is checked out")
-        worktree.git("checkout-index", "-a", "-f", "-u")
-        self._complete(worktree)
         return worktree
 
     def _worktree_in(self, container: Path) -> Worktree:
@@ -213,112 +185,37 @@ class Worktrees:
         git = GitCommand(path, {**self._git.environ, **variables})
         return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
 
-    def _renew(self, worktree: Worktree) -> Worktree:
-        """Bring a worktree that was used before to the current state of the project.
+    def _renewed(self, container: Path) -> Worktree:
+        """Return a worktree that was used before, with nothing left of that.
 
-        Far less has to be written than for a new one. Nothing stays of the run before.
+        Far less has to be written than for a new one.
         """
         fault_point("before a worktree is used again")
-        (worktree.container / IDLE_MARK).unlink()
-        worktree = self._worktree_in(worktree.container)
-        worktree.tree = self._write_state(worktree, NEXT_INDEX)
+        (container / IDLE_MARK).unlink()
+        worktree = self._worktree_in(container)
         worktree.git("clean", "-ffdxq")
-        worktree.git("read-tree", "--reset", "-u", worktree.tree)
-        self._complete(worktree)
+        self._check_out(worktree)
         return worktree
 
     def refresh(self, worktree: Worktree) -> None:
         """Merge the current state of the project into a worktree, which then starts from it."""
-        tree = self._write_state(worktree, NEXT_INDEX)
-        worktree.update(tree, worktree.container / NEXT_INDEX)
+        index = worktree.container / NEXT_INDEX
+        tree = self._state.write(index, worktree.objects, worktree.named)
+        worktree.update(tree, index)
 
-    def _complete(self, worktree: Worktree) -> None:
-        """Give a worktree its repository with what is staged, and ignored files that it needs."""
+    def _check_out(self, worktree: Worktree) -> None:
+        """Give a worktree the files of the project, its repository, and what it needs besides."""
+        worktree.tree = self._state.write(worktree.container / NEXT_INDEX, worktree.objects)
+        fault_point("before a worktree is checked out")
+        worktree.git("read-tree", "--reset", "-u", worktree.tree)
+
         own_index = borrow_repository(self.git, self._location, worktree.path) / "index"
         shutil.copy2(worktree.container / START_INDEX, own_index)
-        staged = self._staged()
+        staged = self._state.staged()
         if staged != worktree.tree:
             # Entries of files that are as they were staged keep the times of the files.
             worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
         worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
-
-    def _write_state(self, worktree: Worktree, index_name: str) -> str:
-        """Write the current state of the project to an index in a container; return its tree.
-
-        Ignored files that the task names are part of it.
-        """
-        index = worktree.container / index_name
-        environ = {
-            "GIT_INDEX_FILE": str(index),
-            **self._location.writing_objects_to(worktree.objects),
-        }
-        self._copy_index(index)
-        self._clear_flags(environ)
-        left_out = [NOT_OURS, *self._too_large()]
-        for _ in range(ADD_TRIES):
-            result = self.git.run("add", "-A", "--", ".", *left_out, env=environ)
-            # A file vanished while git looked: other programs are at work.
-            if not VANISHED_FILE.search(result.stderr):
-                break
-        result.check("add")
-        nested = NESTED_REPOSITORY.search(result.stderr)
-        if nested is not None:
-            raise GitError(f"a nested repository cannot be isolated: {nested[1]}")
-        stage_files(self.git, self.git.directory, self._ignored_files(worktree.named), environ)
-        return self.git("write-tree", env=environ).strip()
-
-    def _clear_flags(self, environ: Mapping[str, str]) -> None:
-        """Have git look at files that it was told to take as unchanged, unless they are not there.
-
-        With a sparse checkout, most of the files with the flag are not.
-        """
-        entries = read_index(self.git, env=environ)
-        for flag, paths in flagged_paths(entries, entries).items():
-            existing = [path for path in paths if os.path.lexists(self.git.directory / path)]
-            option = flag.replace("--", "--no-")
-            self.git(
-                "update-index", option, "-z", "--stdin", stdin=null_separated(existing), env=environ
-            )
-
-    def _too_large(self) -> list[str]:
-        """Return what has git leave out files that would take it too long to read."""
-        listed = self.git("ls-files", "-z", "-o", "-m", "--exclude-standard").split("\0")
-        large = [path for path in listed if path and is_too_large(self.git.directory / path)]
-        return [f":(exclude,literal){path}" for path in large]
-
-    def _ignored_files(self, named: Sequence[str]) -> list[str]:
-        """Return the ignored files of the project that match what a task names."""
-        if not named:
-            return []
-        options = ("-z", "-o", "-i", "--exclude-standard")
-        listed = self.git("ls-files", *options, "--", *named).split("\0")
-        # git lists a repository inside the repository as a directory.
-        files = [path for path in listed if path and not path.endswith("/")]
-        return [path for path in files if not is_too_large(self.git.directory / path)]
-
-    def _copy_index(self, copy: Path) -> None:
-        """Copy the index of the user; without one, remove the copy."""
-        copy.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copy2(self._location.git_dir / "index", copy)
-
-    def _staged(self) -> str:
-        """Return the tree of what the user has staged."""
-        version = file_signature(self._location.git_dir / "index")
-        with self._threads:
-            if version in self._staged_trees:
-                return self._staged_trees[version]
-        with scratch_directory(self._location.git_dir) as scratch:
-            # git would write into the index itself.
-            copy = scratch / "index"
-            self._copy_index(copy)
-            tree = self.git.run("write-tree", env={"GIT_INDEX_FILE": str(copy)})
-        if "unmerged" in tree.stderr:
-            raise GitError("the index has unresolved conflicts")
-        name = tree.check("write-tree").strip()
-        with self._threads:
-            self._staged_trees = {version: name}
-        return name
 
     def _place(self) -> str | None:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
@@ -331,34 +228,18 @@ class Worktrees:
         if status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) or not os.access(MEMORY, os.W_OK):
             return None
         free = status.f_bavail * status.f_frsize
-        if self._size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
+        if self._state.size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
             return None
         return str(MEMORY)
 
-    @cached_property
-    def _size(self) -> int:
-        """The size of all tracked files in bytes."""
-        size = 0
-        for name in self.git("ls-files", "-z").split("\0"):
-            with contextlib.suppress(OSError):
-                # A Path for each file would be most of the cost. Files in memory take whole pages.
-                size += os.lstat(f"{self._location.top}/{name}").st_size + 4096
-        return size
-
     def remove(self, worktree: Worktree) -> None:
         """Give a worktree back: it is used again, or else removed."""
-        if self._copy or self._is_sparse or not worktree.path.is_dir():
+        if not worktree.path.is_dir():
             self._discard(worktree.container)
             return
         (worktree.container / IDLE_MARK).touch()
         with self._threads:
             self._idle.append(worktree)
-
-    @cached_property
-    def _is_sparse(self) -> bool:
-        """Whether the project has only a part of its files checked out."""
-        setting = self._git.run("config", "--bool", "core.sparseCheckout")
-        return setting.stdout.strip() == "true"
 
     def _discard(self, container: Path) -> None:
         if container not in self.registry.paths:

@@ -56,6 +56,10 @@ def test_every_kind_of_repository_can_be_borrowed(tmp_path: Path, kind: str) -> 
     try:
         assert shell(worktree.root, seen) == shell(root, seen)
         shell(worktree.root, f"echo more > near.txt; {COMMIT}; git stash list")
+        worktrees.remove(worktree)
+        again = worktrees.create()
+        assert again.container == worktree.container
+        assert shell(again.root, seen) == shell(root, seen)
     finally:
         worktrees.close()
 
