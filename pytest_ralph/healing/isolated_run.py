@@ -345,12 +345,7 @@ def _with_cost_of_all(outcome: Outcome, runs: Iterable[ObservedRun]) -> Outcome:
 
 def _not_mergeable(worktree: Worktree) -> Iterator[str]:
     """Yield one line for each sort of files that stay in the worktree."""
-    sorts = {
-        "changed files outside the project: not merged": worktree.outside,
-        "left files that are too large to be merged": worktree.too_large,
-        "created repositories that cannot be merged": worktree.nested,
-    }
-    for what, paths in sorts.items():
+    for what, paths in worktree.left_out.items():
         if paths:
             yield f"{what}: {', '.join(paths[:MOST_NAMED])}"
 

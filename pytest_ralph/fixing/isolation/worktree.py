@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,11 @@ MERGED = ".ralph-merged"
 # In the container: what git writes for the worktree.
 OBJECTS = ".ralph-objects"
 
+# What an executor did to changed paths that cannot be merged.
+OUTSIDE = "changed files outside the project: not merged"
+TOO_LARGE = "left files that are too large to be merged"
+NESTED = "created repositories that cannot be merged"
+
 
 @dataclass
 class Worktree:
@@ -41,9 +46,7 @@ class Worktree:
     linked: Paths that lead to ignored files of the project, or are copies of them.
     named: Patterns of git for the files that the task names and that are missing here without it:
         git ignores them, or they do not exist yet.
-    outside: Changed paths of the repository that are not below the root of the project.
-    too_large: Changed paths of files that are too large to be merged.
-    nested: Directories that are repositories of their own, which cannot be merged.
+    left_out: Changed paths that cannot be merged, by what the executor did.
     """
 
     container: Path
@@ -55,21 +58,27 @@ class Worktree:
     tree: str = ""
     linked: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
-    too_large: tuple[str, ...] = ()
-    nested: tuple[str, ...] = ()
+    left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def changes(self) -> tuple[Change, ...]:
         """Return what differs from the start, without ignored files that the task does not name."""
         changed = self._changed_paths()
-        inside = [path for path in changed if path.startswith(self.prefix)]
-        self.too_large = tuple(path for path in inside if is_too_large(self.path / path))
-        self.outside = tuple(path for path in changed if not path.startswith(self.prefix))
-        base = self._write_base([path for path in inside if changed[path] != "?"])
+        mergeable = []
+        self.left_out = {OUTSIDE: [], TOO_LARGE: [], NESTED: []}
+        for path in changed:
+            # git lists a repository in the worktree as a directory.
+            if path.endswith("/"):
+                self.left_out[NESTED].append(path)
+            elif not path.startswith(self.prefix):
+                self.left_out[OUTSIDE].append(path)
+            elif is_too_large(self.path / path):
+                self.left_out[TOO_LARGE].append(path)
+            else:
+                mergeable.append(path)
+
+        base = self._write_base([path for path in mergeable if changed[path] != "?"])
         changes = []
-        for path in inside:
-            if path in self.too_large:
-                continue
+        for path in mergeable:
             before = stored_state(base, path)
             after = stored_state(self.path, path)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
@@ -111,10 +120,6 @@ class Worktree:
         if self.named:
             ignored = self.git("ls-files", "-z", "-o", "-i", *options[-1:], "--", *self.named)
             tags.update((path, "?") for path in ignored.split("\0") if path)
-        # git lists a repository in the worktree as a directory.
-        self.nested = tuple(path for path in tags if path.endswith("/"))
-        for path in self.nested:
-            del tags[path]
         links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
         if links:
             # git compares what a new link leads to with the files of the directory that was there.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LARGEST_FILE = 2_000_000
@@ -26,39 +27,40 @@ def read_text(path: Path) -> str:
         return ""
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, or an empty one."""
-    try:
-        return mapping(json.loads(read_text(path) or "{}"))
-    except (ValueError, RecursionError):
-        return {}
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the tables of a TOML file, or an empty dict."""
-    try:
-        return parse_toml(read_text(path))
-    except (ValueError, RecursionError):
-        return {}
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file, or an empty one."""
-    text = read_text(path)
-    if not text:
-        return {}
+def _parse_yaml(text: str) -> object:
     # Imported here: few projects need it.
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        return mapping(YAML(typ="safe", pure=True).load(text))
-    except (YAMLError, ValueError, RecursionError):
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    ".json": json.loads,
+    ".toml": parse_toml,
+    ".yaml": _parse_yaml,
+    ".yml": _parse_yaml,
+}
+
+
+def read_table(path: Path, *keys: str) -> dict[str, Any]:
+    """Return the table of a file to which `keys` lead; empty if the file has none."""
+    text = read_text(path)
+    if not text:
+        return {}
+    try:
+        return table_at(PARSERS[path.suffix](text), *keys)
+    except (ValueError, RecursionError):
         return {}
 
 
-def mapping(value: object) -> dict[str, Any]:
-    """Return `value` if it is a mapping, otherwise an empty one."""
+def table_at(value: object, *keys: str) -> dict[str, Any]:
+    """Return the table to which `keys` lead in a value; empty if there is none."""
+    for key in keys:
+        value = table_at(value).get(key)
     return value if isinstance(value, dict) else {}
 
 
@@ -118,23 +120,19 @@ class RequirementGroup(NamedTuple):
 
 def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
     """Return the requirements that the pyproject.toml in a directory declares, by group."""
-    data = read_toml(directory / "pyproject.toml")
-    project = mapping(data.get("project"))
-    extras = mapping(project.get("optional-dependencies"))
-    groups = mapping(data.get("dependency-groups"))
-    poetry = mapping(mapping(data.get("tool")).get("poetry"))
-    poetry_groups = mapping(poetry.get("group"))
-
+    tables = read_table(directory / "pyproject.toml")
+    project = table_at(tables, "project")
+    poetry = table_at(tables, "tool", "poetry")
     declared: dict[RequirementGroup, object] = {
         RequirementGroup("project"): project.get("dependencies"),
         RequirementGroup("project", poetry=True): poetry.get("dependencies"),
     }
-    for name, listed in extras.items():
+    for name, listed in table_at(project, "optional-dependencies").items():
         declared[RequirementGroup("extra", name)] = listed
-    for name, listed in groups.items():
+    for name, listed in table_at(tables, "dependency-groups").items():
         declared[RequirementGroup("group", name)] = listed
-    for name, group in poetry_groups.items():
-        listed = mapping(group).get("dependencies")
+    for name, group in table_at(poetry, "group").items():
+        listed = table_at(group, "dependencies")
         declared[RequirementGroup("group", name, poetry=True)] = listed
     return {group: _requirements(listed) for group, listed in declared.items()}
 
@@ -149,8 +147,8 @@ def _requirements(listed: object) -> list[str]:
 
 def package_json(path: Path) -> set[str]:
     """Return the packages that a package.json declares."""
-    data = read_json(path)
+    manifest = read_table(path)
     names: set[str] = set()
     for table in ("dependencies", "devDependencies", "optionalDependencies"):
-        names.update(mapping(data.get(table)))
+        names.update(table_at(manifest, table))
     return names

@@ -148,7 +148,7 @@ def _node_install(context: RepairContext, directory: Path, missing: str) -> Inst
         if argv is not None:
             return Installation(argv, "package.json", directory=home)
 
-    manifest = declared.read_json(directory / "package.json")
+    manifest = declared.read_table(directory / "package.json")
     manager = str(manifest.get("packageManager", "")).partition("@")[0]
     return Installation(NODE_MANAGERS.get(manager, NPM), "package.json")
 

@@ -179,7 +179,7 @@ def _own_manifest(directory: Path, missing: str) -> str:
     is_here = (directory / "src" / missing).is_dir() or (directory / missing).is_dir()
     if not is_here:
         return ""
-    tables = declared.read_toml(directory / PYPROJECT)
+    tables = declared.read_table(directory / PYPROJECT)
     if "project" in tables or "build-system" in tables:
         return PYPROJECT
     if (directory / "setup.py").is_file():

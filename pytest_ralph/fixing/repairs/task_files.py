@@ -12,14 +12,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.check_files import RUNNER_FILES
-from pytest_ralph.fixing.repairs.declared import (
-    mapping,
-    read_json,
-    read_text,
-    read_toml,
-    read_yaml,
-    strings,
-)
+from pytest_ralph.fixing.repairs.declared import read_table, read_text, strings, table_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,7 +95,7 @@ COMMAND_KEYS = ("deps", "cmds", "cmd", "commands", "shell", "sequence", "task")
 
 
 def npm(directory: Path) -> Tasks:
-    return _read_tasks(read_json(directory / "package.json").get("scripts"))
+    return _read_tasks(read_table(directory / "package.json", "scripts"))
 
 
 def turbo(directory: Path) -> Tasks:
@@ -121,7 +114,7 @@ def turbo(directory: Path) -> Tasks:
 
 def task(directory: Path) -> Tasks:
     for name in RUNNER_FILES["task"]:
-        tasks = _read_tasks(read_yaml(directory / name).get("tasks"))
+        tasks = _read_tasks(read_table(directory / name, "tasks"))
         if "default" in tasks:
             # A call without names runs this task.
             return {"default": tasks["default"], **tasks}
@@ -131,11 +124,11 @@ def task(directory: Path) -> Tasks:
 
 
 def poe(directory: Path) -> Tasks:
-    return _read_tasks(_tool_table(directory, "poe").get("tasks"))
+    return _read_tasks(read_table(directory / "pyproject.toml", "tool", "poe", "tasks"))
 
 
 def tox(directory: Path) -> Tasks:
-    tasks = _read_tasks(_tool_table(directory, "tox").get("env"))
+    tasks = _read_tasks(read_table(directory / "pyproject.toml", "tool", "tox", "env"))
     configuration = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         configuration.read_string(read_text(directory / "tox.ini"))
@@ -153,13 +146,8 @@ def _tox_line(line: str) -> str:
     return line.strip().lstrip("-! ").replace("{toxinidir}", ".").replace("{posargs}", "")
 
 
-def _tool_table(directory: Path, name: str) -> Mapping[str, object]:
-    """Return the table `tool.NAME` of pyproject.toml."""
-    return mapping(mapping(read_toml(directory / "pyproject.toml").get("tool")).get(name))
-
-
-def _read_tasks(table: object) -> Tasks:
-    return {name: _commands_in(task) for name, task in mapping(table).items()}
+def _read_tasks(table: Mapping[str, object]) -> Tasks:
+    return {name: _commands_in(task) for name, task in table.items()}
 
 
 def _commands_in(task: object) -> list[str]:
@@ -175,7 +163,7 @@ def _commands_in(task: object) -> list[str]:
             else:
                 commands += _commands_in(command)
         return commands
-    table = mapping(task)
+    table = table_at(task)
     for key in COMMAND_KEYS:
         if key in table:
             commands += _commands_in(table[key])
@@ -200,12 +188,12 @@ HOOKS = {
 
 
 def pre_commit(directory: Path) -> Tasks:
-    configuration = read_yaml(directory / ".pre-commit-config.yaml")
+    configuration = read_table(directory / ".pre-commit-config.yaml")
     hooks: list[object] = []
     for repository in configuration.get("repos") or []:
-        hooks += mapping(repository).get("hooks") or []
+        hooks += table_at(repository).get("hooks") or []
     tasks = {}
-    for hook in map(mapping, hooks):
+    for hook in map(table_at, hooks):
         name = str(hook.get("id", ""))
         entry = hook.get("entry") or HOOKS.get(name, name)
         arguments = shlex.join(strings(hook.get("args")))

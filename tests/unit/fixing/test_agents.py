@@ -20,7 +20,7 @@ import pytest
 from pytest_ralph.fixing.agents import PRESETS, make_executor
 from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
 from pytest_ralph.fixing.agents.launch import allowed_commands
-from pytest_ralph.fixing.repairs.declared import read_toml
+from pytest_ralph.fixing.repairs.declared import read_table
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def test_parts_of_a_verify_are_allowed(verify: str, commands: tuple[str, ...]) -
 def test_gemini_gets_a_policy_for_the_verify(tmp_path: Path, runner: Runner) -> None:
     words = arguments("gemini", tmp_path, runner, with_verify('python -c "print(1)"'))
 
-    policy = read_toml(Path(words[words.index("--policy") + 1]))
+    policy = read_table(Path(words[words.index("--policy") + 1]))
     assert policy["rule"][0]["commandPrefix"] == 'python -c "print(1)"'
     assert policy["rule"][0]["decision"] == "allow"
 
