@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.events import Event, is_banner, read_events
+from pytest_ralph.fixing.agents.finished_run import FinishedRun
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
-from pytest_ralph.fixing.agents.outcome import FinishedRun, not_started, read_outcome
+from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
 from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError

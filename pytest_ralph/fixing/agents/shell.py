@@ -7,14 +7,10 @@ import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.events import Event, parse_line, read_events
+from pytest_ralph.fixing.agents.finished_run import FinishedRun, without_prompt
 from pytest_ralph.fixing.agents.launch import Launch
 from pytest_ralph.fixing.agents.live import IdleWatch
-from pytest_ralph.fixing.agents.outcome import (
-    FinishedRun,
-    not_started,
-    read_outcome,
-    without_prompt,
-)
+from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
 from pytest_ralph.fixing.agents.transcript import Transcript
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.text.bounded import cut_to_columns
