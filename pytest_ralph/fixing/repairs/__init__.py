@@ -6,13 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import autofix, chmod, install, opt_in
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext
+from pytest_ralph.fixing.repairs.context import RepairContext
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+    from pytest_ralph.fixing.repairs.base import Repair
 
 REPAIRS = ("format", "lint", "chmod", "install")
 # These choose new versions or download a lot, so that a person has to ask for them.

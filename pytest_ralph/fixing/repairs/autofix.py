@@ -7,13 +7,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.check_files import is_test
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
-from pytest_ralph.fixing.repairs.indirection import Step, steps
+from pytest_ralph.fixing.repairs.base import Repair
+from pytest_ralph.fixing.repairs.own_files import as_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from pytest_ralph.fixing.repairs.context import RepairContext
+    from pytest_ralph.fixing.repairs.indirection import Step
     from pytest_ralph.shell.programs import FixMode
 
 PURPOSE_OF_KIND = {"format_error": "format", "lint_error": "lint"}
@@ -74,7 +76,7 @@ def _candidates(context: RepairContext) -> list[tuple[FixMode, Step]]:
     # `test -z "$(gofmt -l .)"` fails without a word that tells its kind.
     is_silent = not context.failure.raw_output.strip()
     candidates = []
-    for step in steps(context.command, context.root):
+    for step in context.steps:
         mode = step.fix_mode
         if mode is None or mode.purpose not in context.allowed:
             continue

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import SPEC_FILES
-from pytest_ralph.running.project_files import TOOL_DIRECTORIES
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.snapshot import Change, Snapshots
     from pytest_ralph.running.runner import Runner
-
-# Directories whose files belong to package managers, git or pytest-ralph. No repair changes them.
-FOREIGN_DIRECTORIES = TOOL_DIRECTORIES | {"site-packages"}
 
 # Seconds for one call.
 TIME_LIMIT = 900.0
@@ -135,64 +124,3 @@ def _error_line(output: str) -> str:
         if line.lower().startswith(ERROR_LINE):
             return line[:LONGEST_NOTE]
     return lines[-1][:LONGEST_NOTE]
-
-
-@dataclass(frozen=True)
-class RepairContext:
-    """What a repair is found from."""
-
-    failure: Failure
-    root: Path
-    environ: Mapping[str, str]
-    # The names of the repairs that the user allows.
-    allowed: Collection[str]
-
-    @property
-    def command(self) -> str:
-        """The Verify command that failed, in the root."""
-        return self.failure.command
-
-    @property
-    def search_path(self) -> str:
-        """The PATH of the commands."""
-        return self.environ.get("PATH", os.defpath)
-
-    def has_program(self, name: str) -> bool:
-        """Return whether a program is on the PATH of the commands."""
-        return shutil.which(name, path=self.search_path) is not None
-
-    def own_file(self, name: str, base: Path | None = None) -> Path | None:
-        """Return the file of the project that `name` means, looked up from `base` first."""
-        for directory in (base or self.root, self.root):
-            file = own_file(self.root, directory / name)
-            if file is not None:
-                return file
-        return None
-
-    def relative(self, path: Path) -> str:
-        """Return `path` relative to the root."""
-        return path.relative_to(self.root).as_posix()
-
-
-def own_file(root: Path, path: Path) -> Path | None:
-    """Return the resolved `path` if it is a regular file that belongs to the project alone."""
-    try:
-        real = path.resolve(strict=True)
-        status = real.stat()
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-    if not real.is_relative_to(root) or not stat.S_ISREG(status.st_mode):
-        return None
-    # A hard link may be another name of a file outside the project.
-    if status.st_nlink > 1 or real.name in SPEC_FILES:
-        return None
-    if not FOREIGN_DIRECTORIES.isdisjoint(real.relative_to(root).parts):
-        return None
-    return real
-
-
-def as_argument(file: Path, directory: Path) -> str:
-    """Return `file` as an argument that cannot be read as an option."""
-    name = os.path.relpath(file, directory)
-    return f"./{name}" if name.startswith("-") else name

@@ -6,13 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext, as_argument
-from pytest_ralph.fixing.repairs.indirection import steps
+from pytest_ralph.fixing.repairs.base import Repair
+from pytest_ralph.fixing.repairs.own_files import as_argument
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pytest_ralph.fixing.repairs.context import RepairContext
 
 # `sh: ./x: Permission denied`, `zsh: permission denied: ./x`, `Permission denied: './x'`,
 # `spawn ./x EACCES`.
@@ -49,7 +51,7 @@ def find(context: RepairContext) -> Repair | None:
 
 def _scripts(context: RepairContext) -> Iterator[Path]:
     """Yield scripts that the command calls or the output names, and that are not executable."""
-    for step in steps(context.command, context.root):
+    for step in context.steps:
         # Without a slash the shell looks the program up on PATH, not in the project.
         if "/" not in step.program:
             continue

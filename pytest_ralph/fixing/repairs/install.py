@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
-from pytest_ralph.fixing.repairs.indirection import steps
+from pytest_ralph.fixing.repairs.base import Repair
+from pytest_ralph.fixing.repairs.own_files import own_file
 from pytest_ralph.fixing.repairs.python import MANAGERS, Installation, python_install
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from pytest_ralph.fixing.repairs.context import RepairContext
 
 KINDS = frozenset({"dependency_missing", "command_not_found"})
 LONGEST_NAME = 200
@@ -44,7 +45,7 @@ def find(context: RepairContext) -> Repair | None:
     finders = [python_install, _node_install]
     if JAVASCRIPT_TOOL.search(context.command):
         finders.reverse()
-    for directory in directories(context):
+    for directory in context.directories:
         for find_installation in finders:
             installation = find_installation(context, directory, missing)
             if installation is None:
@@ -57,7 +58,7 @@ def find(context: RepairContext) -> Repair | None:
 def _composer_install(context: RepairContext) -> Repair | None:
     if not context.has_program("composer"):
         return None
-    for directory in directories(context):
+    for directory in context.directories:
         if (directory / "composer.json").is_file():
             return _repair(context, directory, "vendor/autoload.php", COMPOSER_INSTALL)
     return None
@@ -82,29 +83,6 @@ def _repair(
         done="installed",
         remains="packages stay installed",
     )
-
-
-def directories(context: RepairContext) -> Iterator[Path]:
-    """Yield where a manifest may be, each directory once.
-
-    These are the directories of the programs called and of the files named, and those above them
-    up to the root.
-    """
-    starts = [step.directory for step in steps(context.command, context.root)]
-    for name in context.failure.files:
-        file = context.own_file(name)
-        if file is not None:
-            starts.append(file.parent)
-    starts.append(context.root)
-
-    seen: set[Path] = set()
-    for start in starts:
-        for directory in (start, *start.parents):
-            if not directory.is_relative_to(context.root):
-                break
-            if directory not in seen:
-                seen.add(directory)
-                yield directory
 
 
 # Lock file → the command that installs by it without changing it.

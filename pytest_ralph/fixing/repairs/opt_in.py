@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs import declared
-from pytest_ralph.fixing.repairs.base import Repair, RepairContext, own_file
-from pytest_ralph.fixing.repairs.install import directories
+from pytest_ralph.fixing.repairs.base import Repair
+from pytest_ralph.fixing.repairs.own_files import own_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ralph.fixing.repairs.context import RepairContext
 
 
 class LockFile(NamedTuple):
@@ -78,7 +80,7 @@ def find_lock(context: RepairContext) -> Repair | None:
             continue
         if not context.has_program(lock.argv[0]):
             continue
-        for directory in directories(context):
+        for directory in context.directories:
             file = own_file(context.root, directory / lock.name)
             if file is not None:
                 return _update(lock, context.relative(file), directory)
@@ -106,7 +108,7 @@ def find_playwright(context: RepairContext) -> Repair | None:
         return None
     argv: tuple[str, ...] = ("playwright", "install")
     directory = context.root
-    for place in directories(context):
+    for place in context.directories:
         packages = declared.package_json(place / "package.json")
         if any("playwright" in name for name in packages):
             argv = ("npx", "--no-install", *argv)

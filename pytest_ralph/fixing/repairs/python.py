@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
-from pytest_ralph.fixing.repairs.indirection import Step, steps
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.repairs.base import RepairContext
+    from pytest_ralph.fixing.repairs.context import RepairContext
 
 # These make environments of their own, which an installer called from outside does not reach.
 OWN_ENVIRONMENTS = frozenset(
@@ -63,16 +62,15 @@ MANAGERS = {
 
 def python_install(context: RepairContext, directory: Path, missing: str) -> Installation | None:
     """Return how to install `missing`, or None if no manifest in `directory` declares it."""
-    calls = steps(context.command, context.root)
-    programs = {step.name for step in calls}
-    launchers = [step.launcher[0] for step in calls if step.launcher]
+    programs = {step.name for step in context.steps}
+    launchers = [step.launcher[0] for step in context.steps if step.launcher]
     if not OWN_ENVIRONMENTS.isdisjoint([*programs, *launchers]):
         return None
 
     for name in launchers:
         if name in MANAGERS:
             return _by_manager(MANAGERS[name], directory, missing)
-    python = _interpreter(context, calls)
+    python = _interpreter(context)
     if python is None:
         return None
     if _environment(python) == directory / ".venv":
@@ -86,13 +84,13 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
     return _by_pip(pip, directory, missing)
 
 
-def _interpreter(context: RepairContext, calls: tuple[Step, ...]) -> Path | None:
+def _interpreter(context: RepairContext) -> Path | None:
     """Return the interpreter that the command uses.
 
     It is the one that the command names, the one of the script it calls, or the first on PATH.
     """
     search_path = context.search_path
-    for step in calls:
+    for step in context.steps:
         if step.activated:
             search_path = os.pathsep.join([str(step.activated), context.search_path])
         for word in (*step.launcher, step.program):

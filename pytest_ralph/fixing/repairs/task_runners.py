@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.repairs import task_files
-from pytest_ralph.fixing.repairs.base import own_file
 from pytest_ralph.fixing.repairs.declared import read_text
+from pytest_ralph.fixing.repairs.own_files import own_file
 from pytest_ralph.shell.command import SHELLS
 
 if TYPE_CHECKING:
