@@ -55,6 +55,12 @@ COMPARING_TOOLS = frozenset(
 DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
+# Calls of build tools that run what they have built.
+BUILD_AND_RUN = frozenset({"cargo run", "go run"})
+BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
+# What cargo prints before the program starts, and go after it has failed.
+RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
+BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 # Orchestrators that show a command without a mark before it.
@@ -76,8 +82,6 @@ PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: |(?:ok|PASS) +\S)"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
-# A line in which a tool speaks for itself: it names a level or a place.
-SPEAKS = re.compile(r"^\W*(?:(?:\w+ )?(?:error|fatal|failed|warning)\b|\S+:\d+)", re.IGNORECASE)
 # An expectation of a test: what a linter marks has none.
 COMPARED = re.compile(
     r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|^expected\W", re.IGNORECASE
@@ -117,8 +121,7 @@ class FailureContext:
         complaints = marked | {diagnostic.line for diagnostic in self.diagnostics}
         if self._only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
-            shown = frozenset(range(len(self.output.lines))) - complaints
-            return found | {one for one in shown if not SPEAKS.match(self.output.lines[one])}
+            return found | frozenset(range(len(self.output.lines))) - complaints
         if names_tests(self.output):
             # The name of a test may contain the words of any cause.
             return found | marked
@@ -199,8 +202,8 @@ class FailureContext:
         return (
             read_failed_tests(self._own_words)
             or read_printed_report(self.evidence.output)
-            or read_reports(self.evidence.junit, self.project)
             or self._counted_tests
+            or read_reports(self.evidence.junit, self.project)
         )
 
     @property
@@ -244,6 +247,8 @@ class FailureContext:
     @cached_property
     def echoed(self) -> dict[int, Stage]:
         """Commands that an orchestrator shows before it runs them, by line number."""
+        if self.main_stage.name in BUILD_AND_RUN:
+            return self._built_program
         if not any(stage.is_orchestrator for stage in self.stages):
             return {}
         shows_unmarked = any(stage.program in UNMARKED_ECHO for stage in self.stages)
@@ -257,6 +262,21 @@ class FailureContext:
             if stage is not None:
                 found[number] = stage
         return found
+
+    @property
+    def _built_program(self) -> dict[int, Stage]:
+        """The program that a build tool runs once it has built it, by the line where it starts."""
+        for number, line in enumerate(self.output.lines):
+            if RUNNING_BUILT.match(line):
+                return {number: BUILT_PROGRAM}
+        has_ended = BUILT_ENDED.search(self.output.text)
+        return {-1: BUILT_PROGRAM} if has_ended else {}
+
+    def is_own_program(self, stage: Stage) -> bool:
+        """Return whether a command is a program of the project, not a tool."""
+        if stage == BUILT_PROGRAM or self.project.find(stage.executable):
+            return True
+        return "python" in stage.launchers and self.project.owns_module(stage.program)
 
     @cached_property
     def roles(self) -> frozenset[str]:

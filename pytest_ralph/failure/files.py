@@ -23,6 +23,7 @@ TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
 )
+PRINTED_PATH = re.compile(r"(?<![\w/.-])[\w.@+-]+(?:/[\w.@+-]+)+(?![\w/-])")
 # What is left of file:///project/a.js; webpack:///./a.js starts at the root of the project.
 SLASHES = re.compile(r"^/{3,}")
 # Lines about files that have nothing to do with the failure: passed, unchanged, built.
@@ -55,7 +56,7 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
     script = failure.missing
     if script and context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
         printed[script] = script
-    for token in (*_programs_with_path(context), *_tokens(context)):
+    for token in (*_names_without_suffix(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
         name = _project_name(context, path)
         if name is not None:
@@ -135,11 +136,17 @@ def _may_be_own(context: FailureContext, path: str) -> bool:
     return bool(slash) and context.project.has_directory(top) and _by_shape(path) is not None
 
 
-def _programs_with_path(context: FailureContext) -> Iterator[str]:
-    """Yield programs without a suffix that the command names by a path, if they are printed."""
+def _names_without_suffix(context: FailureContext) -> Iterator[str]:
+    """Yield printed files of the project, and programs that the command names, without a suffix."""
+    text = context.output.text
+    own = context.project.files
+    for path in PRINTED_PATH.findall(text):
+        if path in own and not FILE_NAME.match(path):
+            yield path
     for stage in context.stages:
         for word in stage.written:
-            if "/" in word and not FILE_NAME.match(word) and word in context.output.text:
+            is_named = "/" in word or word in own
+            if is_named and word in text and not FILE_NAME.match(word):
                 yield word
 
 

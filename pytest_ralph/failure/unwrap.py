@@ -12,10 +12,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?(?P<inside>.*?)\s*│?|[╷╵])$")
+# rich draws a box around the frames of a traceback.
+RICH_TRACEBACK = re.compile(r"^(?P<indent> *)╭─+ Traceback \(most recent call last\) ─+╮$")
+RICH_FRAME = re.compile(r"^(?P<file>\S.*):(?P<line>\d+) in (?P<name>\S.*)$")
 # Docker's builder puts the step and the time before every line.
 BUILD_STEP = re.compile(r"^#\d+ (?:\d+\.\d+ |(?=ERROR: ))")
 # The time, `web-1  | `, `web:build: `, `[web] `, `packages/web test: `, `12:00:01 web.1 | `.
@@ -45,7 +48,7 @@ ESCAPED = {"%0A": "\n", "%0D": "", "%25": "%", "%3A": ":", "%2C": ","}
 
 def unwrap(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines that the innermost commands printed."""
-    lines = [_bare_line(line) for line in lines]
+    lines = [_bare_line(line) for line in _plain_tracebacks(lines)]
     lines = _without_labels(lines)
     unwrapped: list[str] = []
     for line in lines:
@@ -58,6 +61,31 @@ def unwrap(lines: Sequence[str]) -> Sequence[str]:
         else:
             unwrapped.append(line)
     return unwrapped
+
+
+def _plain_tracebacks(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines, with the tracebacks that rich prints in the form that Python prints."""
+    indent = 0
+    is_inside = False
+    for line in lines:
+        start = RICH_TRACEBACK.match(line)
+        if start:
+            indent = len(start["indent"])
+            is_inside = True
+            yield "Traceback (most recent call last):"
+            continue
+        if line[:indent].strip():
+            indent = 0
+        text = line[indent:]
+        if not is_inside:
+            yield text
+        elif text.startswith("╰"):
+            is_inside = False
+        else:
+            text = text.strip("│ ")
+            frame = RICH_FRAME.match(text)
+            place = 'File "{}", line {}, in {}'.format(*frame.groups()) if frame else f"  {text}"
+            yield f"  {place}"
 
 
 def _bare_line(line: str) -> str:

@@ -150,8 +150,9 @@ def read_unknown_tool(context: FailureContext) -> Finding | None:
     line = quotable_line(context)
     if stage.program == "git" and RUNNING_HOOKS & set(stage.operands[:1]):
         return Finding("lint", line) if names_file(context, line) else None
-    is_own = stage.is_orchestrator or context.project.find(stage.executable)
-    if is_own or not stage.program or context.purpose_at(-1):
+    if stage.is_orchestrator or context.is_own_program(stage):
+        return None
+    if not stage.program or context.purpose_at(-1):
         return None
     if ERROR_MESSAGE.match(line):
         return Finding("build", line)

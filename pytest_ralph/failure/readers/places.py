@@ -77,7 +77,10 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
     if role == "data":
         return "data"
     if role == "run":
-        # A program of the project points at a place as a check does.
+        # An interpreter points at a place of the program where that ended. A program of the project
+        # points at a place of another file as a check does.
+        if diagnostic.file in context.stage_at(diagnostic.line).plain_arguments[:1]:
+            return "crash"
         return "test" if COMPARISON.search(diagnostic.text) else "lint"
     # A tool points at one of the failures that its summary counts, or at a file it was given.
     symptoms = {finding.verdict for finding in context.findings}

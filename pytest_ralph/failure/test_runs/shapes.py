@@ -46,7 +46,7 @@ HEADING = re.compile(
     r"(?:\s+there (?:was|were) \d+ failures?)?\W*$",
     re.IGNORECASE,
 )
-ITEM = re.compile(r"^\s*(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
+ITEM = re.compile(r"^\s*(?!\d+\. \S+:\d)(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
 # A title that says only how the test ended: its name is on the next line.
@@ -120,7 +120,7 @@ TITLED = re.compile(r"^(?P<name>\S.* > .*):$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•-"
-PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
+PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
     r"""(?:
@@ -170,21 +170,22 @@ NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
 QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
-# The expectation in the block below a name, the most telling first.
-EXPECTATIONS = (
-    re.compile(
-        r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
-        r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
-    ),
-    re.compile(
-        r"^(?:\[info\])?[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
-        r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
-        r"\b.*)",
-        re.IGNORECASE,
-    ),
-    re.compile(r"^\s*(?P<error>(?:CHECK|REQUIRE|EXPECT|ASSERT)\w*\s*\(.*)"),
-    re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$"),
+# What the block below a name says about the failure, the most telling first.
+THROWN = re.compile(
+    r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
+    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
 )
+MACRO = re.compile(
+    r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
+    r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"
+)
+COMPARED = re.compile(
+    r"^(?:\[info\])?[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
+    r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
+    r"\b.*)",
+    re.IGNORECASE,
+)
+ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
@@ -361,15 +362,15 @@ class _ShapeReader:
         block = self._block(number)
         telling = self._telling(block)
         below = (
-            first_quote(self.lines, telling, EXPECTATIONS[:3])
+            first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
             or first_quote(self.lines, block, (LABEL,))
-            or first_quote(self.lines, telling, EXPECTATIONS[3:])
+            or first_quote(self.lines, telling, (ANY_WORDS,))
         )
         if below:
             return below
         lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
         above = list(takewhile(lambda at: at not in self._boundaries, lines_above))
-        found = first_quote(self.lines, self._telling(above), EXPECTATIONS[:2])
+        found = first_quote(self.lines, self._telling(above), (THROWN, COMPARED))
         return found or Quote(number, "")
 
     def _telling(self, numbers: Iterable[int]) -> list[int]:
@@ -410,7 +411,8 @@ def clean_name(text: str) -> str:
     while name != before:
         before = name
         name = TIME.sub("", name)
-        name = (PLACE.sub("", name) or name).rstrip(" :─━═")
+        without_place = PLACE.sub("", name).strip(" :─━═")
+        name = without_place or name.strip(" :─━═")
         name = REMARK.sub("", NAME_END.sub("", name))
     return _with_class(QUOTED.sub(r"\2", name))
 
