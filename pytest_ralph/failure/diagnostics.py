@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 # `a.c:3:5: error: ...`, `a.cs(3,5): error CS1: ...`, `a.py, line 3: ...`, `a.sh: line 3: ...`
 AT_PLACE = re.compile(
-    r"^\s*(?:(?:error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
+    r"^\s*(?:(?P<level>error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
     rf"(?:file://)?(?P<file>{PATH})"
     r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
@@ -133,7 +133,7 @@ def _read_at_place(number: int, line: str) -> Diagnostic | None:
     text = line.strip()
     if line.startswith(("CMake Error", "e: ")):
         return Diagnostic(number, text, match["file"], "build", "error")
-    level = _level(match["message"])
+    level = _level(match["level"] or match["message"])
     # `a.ts:3:5 - error ...`: TypeScript and pyright.
     is_types = match["sep"] == " -" and level == "error"
     shape = "types" if is_types else _shape(match["message"])

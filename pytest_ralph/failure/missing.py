@@ -78,8 +78,12 @@ def absences(context: FailureContext) -> Iterator[Finding]:
     runs_tasks = any(stage.is_orchestrator for stage in context.stages)
     operands = dict.fromkeys(_operands(context))
     wanted = [word for word in operands if word not in context.project.files]
+    # Beside an error at a place in a file, it is only a remark that something else is not there.
+    errors = {one.line for one in context.diagnostics if one.level == "error"}
     for number in context.output.numbers_of(GONE_WORDS):
         line = lines[number]
+        if errors and number not in errors:
+            continue
         # A task runner that was asked for something quotes it only if it does not know it.
         is_unknown_task = runs_tasks and UNKNOWN_TASK.match(line)
         if not is_unknown_task and not GONE.search(line):
