@@ -79,7 +79,7 @@ PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|\[PASS(?:ED)?\]|PASS: |(?:ok|PASS) +\S)"
+    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
 # An expectation of a test: what a linter marks has none.
@@ -240,7 +240,7 @@ class FailureContext:
             return True
         if "build" in self.roles and not self.names("test"):
             return False
-        return any(PASSED_MARK.match(line) for line in self.output.lines)
+        return any(PASSED_MARK.search(line) for line in self.output.lines)
 
     # The commands that printed them.
 
@@ -274,7 +274,7 @@ class FailureContext:
 
     def is_own_program(self, stage: Stage) -> bool:
         """Return whether a command is a program of the project, not a tool."""
-        if stage == BUILT_PROGRAM or self.project.find(stage.executable):
+        if stage.executable.startswith("./") or self.project.find(stage.executable):
             return True
         return "python" in stage.launchers and self.project.owns_module(stage.program)
 
@@ -296,7 +296,15 @@ class FailureContext:
         shown = [stage for number, stage in self.echoed.items() if number <= line or line < 0]
         if shown:
             return shown[-1]
-        return self.main_stage
+        return self._run_stage or self.main_stage
+
+    @cached_property
+    def _run_stage(self) -> Stage | None:
+        """The last command if it is a program that was built before without a complaint."""
+        if self.main_stage.role != "build" or self.diagnostics:
+            return None
+        last = self.stages[-1]
+        return last if last.executable.startswith("./") else None
 
     @cached_property
     def main_stage(self) -> Stage:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 # `a.c:3:5: error: ...`, `a.cs(3,5): error CS1: ...`, `a.py, line 3: ...`, `a.sh: line 3: ...`
 AT_PLACE = re.compile(
-    r"^\s*(?:(?P<level>error|warning|E|W)\s*:?\s+(?:in\s+)?|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
+    r"^\s*(?:(?P<level>error|warning|E|W)\s*:?\s+(?:in\s+)?"
+    r"|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
     rf"(?:file://)?(?P<file>{PATH})"
     r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",

@@ -55,5 +55,6 @@ def _may_be_foreign(line: str) -> bool:
 # Phrases without a character outside ASCII begin with one of these words.
 ASCII_PHRASE = re.compile(
     r"\b(?:nicht|kein|keine|Datei|Kein|Keine|Aucun|commande|orden|comando|Permiso|Arquivo|"
-    r"Verbindung|Connexion|refuse|rechazada|Fehler|erreur|No existe|Ficheiro|fichier|Es ist)\b"
+    r"Verbindung|Connexion|refuse|rechazada|Fehler|erreur|No existe|Ficheiro|fichier|Es ist|"
+    r"attendu|obtenu|esperado|obtenido|obtido|erwartet|erhalten|ruta especificada)\b"
 )

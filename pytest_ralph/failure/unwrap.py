@@ -28,7 +28,7 @@ LABEL = re.compile(
     r"|[a-z@][\w@/-]*:[a-z][\w:-]*:"
     r"|(?:packages|apps|libs|services|crates|modules)/[\w@./-]+ [\w:.-]+[:$]"
     r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])"
-    r"(?:[a-z][\w:@/.-]*|\d)\]))(?: |$)"
+    r"(?:[a-z][\w:@/.-]*|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
 # lerna and nx put `name: ` before every line of a script, also before npm's echo of its command.

@@ -26,6 +26,8 @@ LINES_ABOVE = 8
 LONGEST_NAME = 200
 MOST_TESTS = 200
 
+# What a build tool puts before every line of a runner: `[error]   x total`.
+LEVEL = re.compile(r"^\[(?:info|error|warn|INFO|ERROR|WARNING)\] ")
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
     r"^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
@@ -39,13 +41,15 @@ TEST_SUMMARY = re.compile(
 HEADING = re.compile(
     r"^\W{0,6}(?:\d+ )?(?:failing"
     r"|(?:failed|failing|errored|undefined|broken|unsuccessful) (?:tests?|specs?|scenarios?"
-    r"|examples?|cases?|features?|checks?|assertions?)|(?:test )?(?:failures|errors)|failed"
+    r"|examples?|cases?|features?|checks?|assertions?)"
+    r"|(?:test )?(?:failures|errors)|errors and failures|failed"
     r"|there (?:was|were) \d+ (?:failures?|errors?)"
     r"|(?:the )?following (?:tests?|specs?|scenarios?) (?:have )?failed"
     r"|summary of (?:all )?fail\w+(?: tests)?)(?: \(?\d+\)?)?\s*:?"
     r"(?:\s+there (?:was|were) \d+ failures?)?\W*$",
     re.IGNORECASE,
 )
+NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(r"^\s*(?!\d+\. \S+:\d)(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -77,14 +81,16 @@ SENTENCES = (
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
-        r"^(?:\[error\] )?\W*(?:test(?: ?case)?|spec|scenario|case|unit)\s+"
+        r"^(?:\[error\] )?\W*(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
         r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
-        r"\s*(?:[:.…-]+\s*|\s)(?:has |did )?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |did |\[ *)?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
         r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
     ),
     # (1/2) test_cart.py:Cart.test_total:  FAIL: 5 != 6
     re.compile(r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*)$"),
+    # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
+    re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
     re.compile(r"^\s*(?:TEST CASE|SCENARIO):\s+(?P<name>\S.*)$"),
     # Failure ('test-cart.R:4'): total uses the quantity
@@ -100,9 +106,9 @@ FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
 MARKED = re.compile(
-    r"^\s*(?:[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
-    r"|X (?=\w+\.)|\[ *(?:FAIL(?:ED|URE)?|F|KO) *\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)(?: -|:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
+    r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]|\(fail\)"
+    r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
     r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
@@ -110,7 +116,7 @@ MARKED = re.compile(
 END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌"
     r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
-    r"(?:\s+\(?[\d.]+ ?[mµ]?s\)?|\s+\[ *\d+%\]"
+    r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
@@ -119,12 +125,13 @@ WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 TITLED = re.compile(r"^(?P<name>\S.* > .*):$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
-TREE = " \t├└─│|+*•-"
+TREE = " \t├└─│|+*•%-"
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
 # What only counts tests or speaks about the run.
 NOT_A_NAME = re.compile(
     r"""(?:
-      tests? | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
+      tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
+    | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
     | build | the\ build | results? | overall | test\ run | test\ suite
     | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
@@ -132,19 +139,26 @@ NOT_A_NAME = re.compile(
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
     | .*\d%\]? | .*\bcoverage\b.*%.*
     | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
-    | (?:expected|actual|got|received|status|fail)\b.*
+    | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
     | make\b.* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )
-# A name and, behind a colon, what was expected.
-STATED = re.compile(
-    r"^(?P<name>\S.*?)(?:(?::| -) | \()"
-    r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
+# A name and, behind a colon, what was expected; a name of code and the values that differ.
+STATED = (
+    re.compile(
+        r"^(?P<name>\S.*?)(?:(?::| -) | \()"
+        r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
+    re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
+)
+TIME = re.compile(
+    r"\s*(?:\bduration: )?[(\[]?\b[\d.,]+ ?(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
     re.IGNORECASE,
 )
-TIME = re.compile(r"\s*[(\[]?\b[\d.,]+ ?(?:µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$", re.IGNORECASE)
 PLACE = re.compile(
     r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
     r"|\s*\([EF]\) line: \d+ \S+$"
@@ -153,7 +167,7 @@ TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNO
 # `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
     r"^(?:\[fail\]:? +|\[(?:info|error|warn)\] |- |\|[^|]+\| "
-    r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error)(?: \[[^\]]*\])?: |\[[^\]]+\] [›>] "
+    r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
     r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
     r"|(?:cucumber )?[\w@./\\-]+\.[A-Za-z]\w{0,7}(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
     r"|\[ *[\d.]+ ?m?s\] )+"
@@ -164,11 +178,14 @@ OF_CLASS = re.compile(
 )
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
-    r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$"
+    r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
+    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$"
 )
 NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
+# The name of a suite, and of the test in quotes: `cart  "totals the prices"`.
+IN_SUITE = re.compile(r"^\w[\w ]*  \"([^\"]+)\"$")
 QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
 # What the block below a name says about the failure, the most telling first.
 THROWN = re.compile(
@@ -273,7 +290,7 @@ class _ShapeReader:
     """Reads the shapes in the lines of one output."""
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
+        self.lines = [LEVEL.sub("", line) for line in lines]
 
     def shapes(self) -> tuple[Sequence[Sequence[FailedTest]], Sequence[Sequence[FailedTest]]]:
         """Return the tests in each shape, and in those that count only if they are counted."""
@@ -283,6 +300,7 @@ class _ShapeReader:
             self._matching(MARKED),
             self._between_rulers(),
             self._matching(END_MARK),
+            self._indented(),
         )
         weak = (NUMBERED, IN_RULER, WEAKLY_MARKED, TITLED, IN_COLUMN)
         return (
@@ -302,6 +320,16 @@ class _ShapeReader:
                 continue
             last_line = number
             yield Title(number, self._whole_title(match["name"], number))
+
+    def _indented(self) -> Iterator[Title]:
+        """Yield the indented lines below a heading such as "Failed scenarios:"."""
+        for number, line in enumerate(self.lines):
+            if not HEADING.match(line) or not NAMES_TESTS.search(line):
+                continue
+            below = range(number + 1, min(len(self.lines), number + LONGEST_BLOCK))
+            printed = (at for at in below if self.lines[at])
+            for at in takewhile(lambda at: self.lines[at].startswith((" ", "\t")), printed):
+                yield Title(at, self.lines[at].strip())
 
     def _matching(self, *patterns: re.Pattern[str]) -> Iterator[Title]:
         """Yield what a pattern catches as the name, or what stands before its match."""
@@ -333,7 +361,7 @@ class _ShapeReader:
 
     def _test(self, title: Title) -> FailedTest | None:
         number, text, error = title
-        stated = STATED.match(text)
+        stated = next(filter(None, (pattern.match(text) for pattern in STATED)), None)
         if stated:
             text = stated["name"]
             error = stated["error"]
@@ -405,16 +433,16 @@ def _before(line: str, mark: re.Match[str]) -> str:
 
 def clean_name(text: str) -> str:
     """Return the name of a test without its number, time, place and quotes."""
-    name = BEFORE_NAME.sub("", NUMBER.sub("", text.strip()))
+    name = BEFORE_NAME.sub("", NUMBER.sub("", REMARK.sub("", text.strip())))
     name = TEST_LABEL.sub("", name)
     before = ""
     while name != before:
         before = name
-        name = TIME.sub("", name)
+        name = TIME.sub("", REMARK.sub("", name))
         without_place = PLACE.sub("", name).strip(" :─━═")
         name = without_place or name.strip(" :─━═")
-        name = REMARK.sub("", NAME_END.sub("", name))
-    return _with_class(QUOTED.sub(r"\2", name))
+        name = NAME_END.sub("", name)
+    return _with_class(QUOTED.sub(r"\2", IN_SUITE.sub(r"\1", name)))
 
 
 def _with_class(name: str) -> str:

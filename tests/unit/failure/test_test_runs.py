@@ -213,3 +213,105 @@ TAP = """\
 
 def test_of_nested_taps_the_innermost_failed_and_those_to_do_did_not() -> None:
     assert failing(TAP) == [("adds", "Expected values to be strictly equal:"), ("pays", "no money")]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "name"),
+    [
+        (
+            "./tst_cart",
+            "PASS   : TestCart::initTestCase()\nFAIL!  : TestCart::total() Values differ\n"
+            "Totals: 2 passed, 1 failed, 0 skipped, 0 blacklisted, 1ms\n",
+            "TestCart::total()",
+        ),
+        (
+            "nunit3-console shop.dll",
+            "Errors and Failures\n\n1) Failed : Shop.CartTests.Total\n  Expected: 6\n  But was: 5"
+            "\n  Test Count: 2, Passed: 1, Failed: 1\n",
+            "Shop.CartTests.Total",
+        ),
+        (
+            "pwsh -c Invoke-Pester",
+            "  [-] adds the prices 12ms (10ms|2ms)\n   Expected 6, but got 5.\n"
+            "Tests Passed: 1, Failed: 1, Skipped: 0\n",
+            "adds the prices",
+        ),
+        (
+            "sbt test",
+            "[info] Cart should\n[error]   x total the prices\n[error]    5 != 6 (Cart.scala:8)\n"
+            "[info] 2 examples, 1 failure, 0 error\n",
+            "total the prices",
+        ),
+        (
+            "./test_cart",
+            "Test total...                           [ FAILED ]\n  Check total == 6... failed\n"
+            "FAILED: 1 of 2 unit tests has failed.\n",
+            "total",
+        ),
+        (
+            "./t",
+            "[ RUN      ] cart.total\nt.c:5: Failure\n  Expected : 6\n    Actual : 5\n"
+            "[  FAILED  ] cart.total (120ns)\n[  PASSED  ] 1 tests.\n",
+            "cart.total",
+        ),
+        ("./t", "FAIL total: total(2,3) != 6 (t.c:8)\n2 tests - 1 passed, 1 failed\n", "total"),
+        (
+            "./t",
+            "/cart/empty    [ OK    ]\n/cart/total    [ FAIL  ]\nError: t.c:8: 5 == 6\n",
+            "/cart/total",
+        ),
+        (
+            "npx dredd",
+            "fail: GET (200) /total duration: 12ms\nfail: body: At '' Missing property: sum\n"
+            "complete: 1 passing, 1 failing, 0 errors, 0 skipped, 2 total\n",
+            "GET (200) /total",
+        ),
+        (
+            "vendor/bin/behat",
+            "--- Failed scenarios:\n\n    features/cart.feature:5 (on line 8)\n\n"
+            "2 scenarios (1 passed, 1 failed)\n",
+            "features/cart.feature:5",
+        ),
+        (
+            "vendor/bin/phpspec run",
+            "  12  ✘ totals the prices\n  expected 6, got 5\n2 examples (1 passed, 1 failed)\n",
+            "totals the prices",
+        ),
+        (
+            "dotnet run",
+            "[12:00:00 ERR] cart.totals the prices failed in 00:00:00.0100000. \nexpected: 6\n"
+            "  actual: 5\n[12:00:00 INF] EXPECTO! 2 tests run - 1 passed, 0 ignored, 1 failed\n",
+            "cart.totals the prices",
+        ),
+        (
+            "npx uvu tests",
+            '   FAIL  cart  "totals the prices"\n    Values to be equal:\n  Passed:    1\n',
+            "totals the prices",
+        ),
+        ("k6 run t.js", "     ✗ status is 200\n      ↳  0% — ✓ 0 / ✗ 10\n", "status is 200"),
+        (
+            "pg_prove t/cart.sql",
+            '# Failed test 2: "totals the prices"\n#         have: 5\n#         want: 6\n',
+            "totals the prices",
+        ),
+        (
+            "forge test",
+            "[FAIL: assertion failed: 5 != 6] test_total() (gas: 1234)\n[PASS] test_empty()\n",
+            "test_total()",
+        ),
+        ("opa test .", "data.shop.test_total: FAIL (1.2ms)\nFAIL: 1/2\n", "data.shop.test_total"),
+        (
+            "terraform test",
+            '  run "sets_name"... fail\n\nFailure! 0 passed, 1 failed.\n',
+            "sets_name",
+        ),
+        (
+            "mvn test",
+            "[ERROR] Failures: \n[ERROR]   Totals the prices: expected: <6> but was: <5>\n[INFO] \n"
+            "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0\n",
+            "Totals the prices",
+        ),
+    ],
+)
+def test_the_title_of_a_failing_test_has_many_shapes(command: str, output: str, name: str) -> None:
+    assert name in classify(output, 1, command).failed_tests
