@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_ralph.failure.failure import NO_FIX
 from pytest_ralph.fixing.check_files import is_test
+from pytest_ralph.fixing.shorten import excerpt, last_lines, shortened, shortened_diff, size
 from pytest_ralph.text import inert
-from pytest_ralph.text.bounded import gap_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.facts import Facts
@@ -139,7 +140,7 @@ class Prompts:
         limits = {part: limit.usual for part, limit in PART_LIMITS.items()}
         text = self._render(form, values, limits)
         for part, limit in PART_LIMITS.items():
-            while _size(text) > LIMIT and limits[part] > limit.least:
+            while size(text) > LIMIT and limits[part] > limit.least:
                 limits[part] = max(limit.least, limits[part] // 2)
                 text = self._render(form, values, limits)
         return shortened(text, LIMIT)
@@ -163,17 +164,6 @@ class _TemplateValues:
         self._masker = masker
         self._original = context.original or context.fix_for or context.task
         self._verified = context.verified or context.failure
-        self._short_values = self._values_of_any_prompt()
-        self._lists = self._values_cut_by_line()
-        self._texts = {
-            "task_text": self._text(task_text(context.task)),
-            "original_text": self._text(task_text(self._original)),
-        }
-        diffs = "".join(attempt.diff for attempt in context.tried)
-        self._diffs = {
-            "changes": masker.mask(diffs),
-            "culprit_changes": masker.mask(context.culprit_diff),
-        }
         self._error = ""
         self._evidence = ""
         if self._verified is not None:
@@ -181,32 +171,39 @@ class _TemplateValues:
             output = excerpt(self._verified.raw_output, error, MASKED_CHARACTERS)
             self._error = self._relative(masker.mask(error))
             self._evidence = self._relative(masker.mask(output))
+        self._short_values = self._values_of_any_prompt()
+        self._bounded_values = self._values_with_limits()
 
     def within(self, limits: Mapping[str, int]) -> dict[str, object]:
         """Return the values with each part cut to its limit."""
         values = dict(self._short_values)
-        for name, (part, lines) in self._lists.items():
-            values[name] = _last_lines(lines, limits[part])
-        for name, text in self._texts.items():
-            values[name] = shortened(text, limits["task"])
-        for name, diff in self._diffs.items():
-            values[name] = _quoted_diff(diff, limits["changes"])
-        values["facts"] = self._facts(limits["facts"])
-        values.update(self._evidence_within(limits["evidence"]))
+        for name, (part, cut) in self._bounded_values.items():
+            values[name] = cut(limits[part])
         return values
 
-    def _values_cut_by_line(self) -> dict[str, tuple[str, list[str]]]:
-        """Return lists, each with the part of the prompt whose limit applies to it."""
+    def _values_with_limits(self) -> dict[str, tuple[str, Callable[[int], object]]]:
+        """Return the part of the prompt that each value belongs to, and what cuts it to a limit."""
         context = self.context
         done = [_with_files(task) for task in context.done[-MAX_ITEMS:]]
         tried = [attempt for attempt in context.tried if not attempt.unfinished]
         unfinished = [attempt for attempt in context.tried if attempt.unfinished]
+        task = self._text(task_text(context.task))
+        original = self._text(task_text(self._original))
+        changes = self._masker.mask("".join(attempt.diff for attempt in context.tried))
+        culprit_changes = self._masker.mask(context.culprit_diff)
         return {
-            "hints": ("hints", self._lines(context.hints)),
-            "learnings": ("learnings", self._lines(context.learnings)),
-            "done": ("done", self._lines(done)),
-            "tried": ("tried", self._lines_about(tried)),
-            "unfinished": ("tried", self._lines_about(unfinished)),
+            "hints": ("hints", partial(last_lines, self._lines(context.hints))),
+            "learnings": ("learnings", partial(last_lines, self._lines(context.learnings))),
+            "done": ("done", partial(last_lines, self._lines(done))),
+            "tried": ("tried", partial(last_lines, self._lines_about(tried))),
+            "unfinished": ("tried", partial(last_lines, self._lines_about(unfinished))),
+            "task_text": ("task", partial(shortened, task)),
+            "original_text": ("task", partial(shortened, original)),
+            "changes": ("changes", partial(_quoted_diff, changes)),
+            "culprit_changes": ("changes", partial(_quoted_diff, culprit_changes)),
+            "facts": ("facts", self._facts),
+            "evidence": ("evidence", self._quoted_evidence),
+            "evidence_has_error": ("evidence", self._has_error),
         }
 
     def _values_of_any_prompt(self) -> dict[str, object]:
@@ -238,12 +235,16 @@ class _TemplateValues:
             "tasks_total": context.tasks_total,
         }
 
-    def _evidence_within(self, limit: int) -> dict[str, object]:
-        """Return the quoted output, and whether it shows the error so that no other line need."""
+    def _quoted_evidence(self, limit: int) -> str:
         if not self._evidence.strip():
-            return {"evidence": "", "evidence_has_error": False}
-        shown = excerpt(self._evidence, self._error, limit)
-        return {"evidence": inert.fenced(shown), "evidence_has_error": self._error in shown}
+            return ""
+        return inert.fenced(excerpt(self._evidence, self._error, limit))
+
+    def _has_error(self, limit: int) -> bool:
+        """Return whether the quoted output shows the error, so that no other line need."""
+        if not self._evidence.strip():
+            return False
+        return self._error in excerpt(self._evidence, self._error, limit)
 
     def _files(self) -> list[str]:
         """Return the files of the original, and those that an executor named as the cause."""
@@ -342,89 +343,8 @@ def _with_files(task: Task) -> str:
     return f"{task.heading} ({', '.join(task.files[:MAX_ITEMS])})"
 
 
-def excerpt(text: str, error: str, limit: int) -> str:
-    """Return at most `limit` bytes of an output, half of them around its error."""
-    if _size(text) <= limit or not error.strip() or error not in text:
-        return shortened(text, limit)
-    before, _, after = text.partition(error)
-    for_error = limit // 4
-    for_each_side = for_error + for_error // 2
-    return (
-        shortened(before, for_each_side)
-        + shortened(error, for_error)
-        + shortened(after, for_each_side)
-    )
-
-
-def shortened_diff(diff: str, limit: int) -> str:
-    """Return as many whole files of a diff as fit into `limit` bytes, and name the others."""
-    if _size(diff) <= limit:
-        return diff
-    files = split_diff(diff)
-    left = limit
-    kept = set()
-    for file in sorted(files, key=_size):
-        left -= _size(file)
-        if left < 0:
-            break
-        kept.add(file)
-
-    shown = ""
-    for file in files:
-        if file in kept:
-            shown += file
-        else:
-            first_line = file.partition("\n")[0]
-            lines = file.count("\n")
-            shown += f"{first_line}\n{gap_line(lines)}\n"
-    return shortened(shown, limit)
-
-
 def _quoted_diff(diff: str, limit: int) -> str:
     shown = shortened_diff(diff, limit)
     if not shown.strip():
         return ""
     return inert.fenced(shown)
-
-
-def split_diff(diff: str) -> list[str]:
-    """Return the parts of a unified diff, one for each file."""
-    return [f"diff --git {part}" for part in re.split(r"(?m)^diff --git ", diff) if part]
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return at most `limit` bytes of `text`: a third from its beginning, the rest from its end."""
-    data = text.encode("utf-8", "replace")
-    if len(data) <= limit:
-        return text
-    note = f"\n{gap_line(len(data) - limit, 'bytes')}\n"
-    kept = limit - len(note.encode()) - 8
-    if kept <= 0:
-        return ""
-    at_the_beginning = kept // 3
-    at_the_end = kept - at_the_beginning
-    head = data[:at_the_beginning].decode("utf-8", "ignore")
-    tail = data[-at_the_end:].decode("utf-8", "ignore")
-
-    # Cut between lines, unless a line is so long that little would remain.
-    end_of_line = head.rfind("\n", -LINE_LIMIT)
-    if end_of_line >= 0:
-        head = head[:end_of_line]
-    start_of_line = tail.find("\n", 0, LINE_LIMIT) + 1
-    return head + note + tail[start_of_line:]
-
-
-def _last_lines(lines: Sequence[str], limit: int) -> list[str]:
-    """Return as many of the last lines as fit into `limit` bytes of a list."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        limit -= _size(line) + len("- \n")
-        if limit < 0:
-            break
-        kept.append(line)
-    kept.reverse()
-    return kept
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

@@ -16,7 +16,8 @@ from pytest_ralph.fixing.agents.base import Job
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.facts import collect_facts
-from pytest_ralph.fixing.prompts import Form, PromptContext, shortened_diff
+from pytest_ralph.fixing.prompts import Form, PromptContext
+from pytest_ralph.fixing.shorten import shortened_diff
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.errors import IsolationError
 from pytest_ralph.healing.guard import Guard

@@ -16,8 +16,8 @@ from pytest_ralph.failure.failure import BROKEN_BUILD, NO_FIX, NOT_COMPLETE
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.fixing.diffs import diff_of
-from pytest_ralph.fixing.prompts import shortened_diff
 from pytest_ralph.fixing.repairs import find_repair
+from pytest_ralph.fixing.shorten import shortened_diff
 from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import (

@@ -10,15 +10,8 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.facts import Facts
-from pytest_ralph.fixing.prompts import (
-    LIMIT,
-    Form,
-    PromptContext,
-    Prompts,
-    Tried,
-    shortened,
-    shortened_diff,
-)
+from pytest_ralph.fixing.prompts import LIMIT, Form, PromptContext, Prompts, Tried
+from pytest_ralph.fixing.shorten import shortened, shortened_diff
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.spec.task import Task
 from pytest_ralph.text.secrets import Masker
