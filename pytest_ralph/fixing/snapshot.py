@@ -247,7 +247,7 @@ class Snapshots:
         """Copy a file unless it is too large, and return the path of the copy."""
         if state.size > MAX_FILE_SIZE or self._copied + state.size > MAX_TOTAL_SIZE:
             return ""
-        copy = self.directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
+        copy = self.directory / _copy_name()
         try:
             if not self._copied:
                 self.directory.mkdir(parents=True, exist_ok=True)
@@ -270,6 +270,10 @@ class Snapshots:
             self.directory.mkdir(parents=True, exist_ok=True)
             for copy, content in self._kept_contents.items():
                 _write_private(copy, content)
+
+
+def _copy_name() -> str:
+    return f"{os.urandom(8).hex()}{COPY_SUFFIX}"
 
 
 def _write_private(copy: Path, content: bytes) -> None:
@@ -359,7 +363,7 @@ def kept_state(root: Path, path: str, directory: Path) -> FileState | None:
     if state is None or state.is_link:
         return state
     directory.mkdir(parents=True, exist_ok=True)
-    copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
+    copy = directory / _copy_name()
     copy.touch(mode=0o600, exist_ok=False)
     shutil.copyfile(root / path, copy)
     return state._replace(copy=str(copy))
@@ -373,8 +377,8 @@ def new_state(content: bytes, mode: int, directory: Path) -> FileState:
     if stat.S_ISLNK(mode):
         return FileState(mode, len(content), time.time_ns(), 0, 0, target=os.fsdecode(content))
     directory.mkdir(parents=True, exist_ok=True)
-    copy = directory / f"{os.urandom(8).hex()}{COPY_SUFFIX}"
-    copy.write_bytes(content)
+    copy = directory / _copy_name()
+    _write_private(copy, content)
     mode = stat.S_IFREG | stat.S_IMODE(mode)
     return FileState(mode, len(content), time.time_ns(), 0, 0, copy=str(copy))
 
@@ -386,8 +390,10 @@ def is_same_now(root: Path, path: str, state: FileState | None) -> bool:
         return now is state
     if is_unchanged(str(root / path), state):
         return True
-    # A file that is its own copy does not tell what was in it.
-    return state.copy != now.copy and is_same(state, now)
+    if now.copy and state.copy == now.copy:
+        # A file that was its own copy does not tell what was in it.
+        return False
+    return is_same(state, now)
 
 
 def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.snapshot import (
     Change,
     FileState,
+    is_same_now,
     new_state,
     put_back,
     stored_state,
@@ -60,6 +61,28 @@ def test_a_failed_merge_leaves_no_half_of_it(tmp_path: Path) -> None:
 
     assert {file.name: file.read_text() for file in root.iterdir()} == {"changed": "before"}
     assert not journal.exists()
+
+
+def test_a_merged_link_is_taken_back(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    link = Change("link", None, new_file(tmp_path, b"target", stat.S_IFLNK | 0o777))
+    journal = tmp_path / "1.merge"
+    applied = apply_merge(root, [link], backups=tmp_path / "b", journal=journal)
+
+    assert (root / "link").readlink().name == "target"
+    assert applied is not None
+    assert applied.undo() == ()
+    assert list(root.iterdir()) == []
+
+
+def test_a_link_made_again_is_no_change(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("target")
+    state = stored_state(tmp_path, "link")
+    (tmp_path / "link").rename(tmp_path / "old")
+    (tmp_path / "link").symlink_to("target")
+
+    assert is_same_now(tmp_path, "link", state)
 
 
 def test_a_file_saved_since_the_plan_stays(tmp_path: Path) -> None:
