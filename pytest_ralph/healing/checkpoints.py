@@ -273,8 +273,7 @@ class Checkpoints:
 
     def _original_of(self, task: Task) -> Task:
         """The task itself, or the original that a fix was written for."""
-        owner = self._spec_files.owner_of(task) if task.fix_for else None
-        return task if owner is None else self._original_of(owner)
+        return [task, *self._spec_files.owners_of(task)][-1]
 
 
 def _states_before(changes: Iterable[Change]) -> dict[str, FileState | None]:

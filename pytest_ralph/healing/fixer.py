@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.build_evidence import shows_broken_build
@@ -261,14 +262,10 @@ class Fixer:
         """What the fix that was just completed was made for, up to the original."""
         fix = self._completed_fix
         self._completed_fix = None
-        tasks: list[Task] = []
-        while fix is not None and fix.fix_for and fix.name != self.task.name:
-            owner = self.spec_files.owner_of(fix)
-            if owner is None or owner.name == self.task.name:
-                return [*tasks, self.task]
-            tasks.append(owner)
-            fix = owner
-        return []
+        if fix is None:
+            return []
+        owners = self.spec_files.owners_of(fix)
+        return [*takewhile(lambda owner: owner.name != self.task.name, owners), self.task]
 
     def _carry_out(self, request: Request) -> FailedAttempt | None:
         """Have a task carried out; None if it is completed, or if the original passes now.

@@ -122,6 +122,15 @@ class SpecFiles:
         """The task that a fix or part was made for."""
         return self._document.owner_of(fix)
 
+    def owners_of(self, fix: Task) -> list[Task]:
+        """The task that a fix or part was made for, the task that was made for, and so on."""
+        owners: list[Task] = []
+        owner = self.owner_of(fix)
+        while owner is not None and owner not in owners:
+            owners.append(owner)
+            owner = self.owner_of(owner)
+        return owners
+
     # Fix tasks
 
     def use_open_fix(self, target: Task) -> Task | None:
@@ -256,18 +265,13 @@ class SpecFiles:
     def executed(self, fix: Task) -> None:
         """Mark a fix, and the fixes it was made for, as carried out: none of them is used again."""
         with self.files():
-            for one in self._up_from(fix):
-                self.state.set_status(one.name, EXECUTED)
+            for one in (fix, *self.owners_of(fix)):
+                if one.fix_for:
+                    self.state.set_status(one.name, EXECUTED)
+                if one.has_marker("SPLIT"):
+                    # A part does not complete its whole.
+                    break
             self.state.save()
-
-    def _up_from(self, fix: Task) -> Iterator[Task]:
-        """The fix, the fix it was made for, and so on; a part does not complete its whole."""
-        seen: set[str] = set()
-        one: Task | None = fix
-        while one is not None and one.fix_for and one.name not in seen:
-            yield one
-            seen.add(one.name)
-            one = None if one.has_marker("SPLIT") else self.owner_of(one)
 
     def did_not_help(self, fix_id: str, failure: Failure) -> None:
         """Record that a fix claimed success and its original still fails."""
