@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     Key = tuple[str, str]
 
 MOST_NAMED = 3
+_WILDCARD = regex(r"[*?\[]")
 # Seconds by which the time of a file may be behind the clock.
 CLOCK_TICK = 0.02
 
@@ -54,6 +57,7 @@ class PassedTask:
     """A task that passed earlier in the run, and when its last Verify began and ended.
 
     find_spec_run: Returns the work on its spec, which begins with the first call.
+    files: The files that matter to it; none if they are not known.
     """
 
     result: TaskResult
@@ -61,16 +65,13 @@ class PassedTask:
     find_spec_run: Callable[[], SpecRun]
     verified_from: float = 0.0
     verified_until: float = 0.0
+    files: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.files = tuple(dict.fromkeys((*self.task.files, *self.result.changed)))
         for attempt in self.result.verifications[-1:]:
             self.verified_from = attempt.started
             self.verified_until = attempt.started + attempt.duration
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files that matter to the task; none if they are not known."""
-        return (*self.task.files, *self.result.changed)
 
     def may_be_broken_by(self, work: Work, root: Path) -> bool:
         """Whether work on another task changed files of this one since it was verified.
@@ -113,9 +114,6 @@ class Regressions:
     def __init__(self, root: Path) -> None:
         self._root = root
         self.passed: dict[Key, PassedTask] = {}
-        # The tasks that ever passed, by each file and directory, or pattern, that matters to them.
-        self._by_place: dict[str, list[Key]] = {}
-        self._by_pattern: dict[str, list[Key]] = {}
         self._work: list[Work] = []
 
     @property
@@ -125,12 +123,7 @@ class Regressions:
 
     def add_pass(self, spec_run: SpecRun, task: Task, result: TaskResult) -> None:
         """Have a task verified again after later work on its files."""
-        key = key_of(result)
-        self.passed[key] = PassedTask(result, task, lambda: spec_run)
-        for name in dict.fromkeys(self.passed[key].files):
-            self._by_place.setdefault(name.rstrip("/"), []).append(key)
-            if has_wildcard(name):
-                self._by_pattern.setdefault(name, []).append(key)
+        self.passed[key_of(result)] = PassedTask(result, task, lambda: spec_run)
 
     def forget(self, spec_path: str, task: Task) -> None:
         """No longer count a task as passed."""
@@ -190,30 +183,13 @@ class Regressions:
         if work is None:
             return []
         self._work.append(work)
-        affected = self._affected_by(work.changed)
-        if not affected:
-            return []
-        to_check = []
-        # In the order in which they passed.
-        for key, passed in list(self.passed.items()):
-            if key in affected and self._may_be_broken(passed, work):
-                to_check.append((key, work))
-        return to_check
+        # In the order in which they passed. Siblings in a [P] group may be adding others.
+        passed = list(self.passed.items())
+        return [(key, work) for key, task in passed if self._may_be_broken(task, work)]
 
     def _may_be_broken(self, passed: PassedTask, work: Work) -> bool:
         """Whether a task is to be verified again now, and not only at the end of the run."""
         return bool(passed.files) and passed.may_be_broken_by(work, self._root)
-
-    def _affected_by(self, changed: tuple[str, ...]) -> set[Key]:
-        """Return the tasks, some of them forgotten, to which one of the changed files matters."""
-        affected: set[Key] = set()
-        for place in _with_directories(changed):
-            affected.update(self._by_place.get(place, ()))
-        # Siblings in a [P] group may be adding patterns.
-        for pattern, keys in list(self._by_pattern.items()):
-            if any(fnmatchcase(path, pattern) for path in changed):
-                affected.update(keys)
-        return affected
 
 
 def key_of(result: TaskResult) -> Key:
@@ -227,27 +203,21 @@ def listed_files(paths: Sequence[str]) -> str:
 
 def is_named(files: Sequence[str], path: str) -> bool:
     """Whether `path` is one of the files that a task names, is below one, or matches a pattern."""
-    places = _with_directories((path,))
+    places = _with_directories(path)
     for name in files:
-        if name.rstrip("/") in places or (has_wildcard(name) and fnmatchcase(path, name)):
+        if name.rstrip("/") in places or (_WILDCARD.search(name) and fnmatchcase(path, name)):
             return True
     return False
 
 
 @lru_cache
-def _with_directories(paths: tuple[str, ...]) -> frozenset[str]:
-    """Return the paths and all directories in which they are."""
-    places = set(paths)
-    for path in paths:
-        directory = path.rpartition("/")[0]
-        while directory and directory not in places:
-            places.add(directory)
-            directory = directory.rpartition("/")[0]
+def _with_directories(path: str) -> frozenset[str]:
+    """Return the path and all directories in which it is."""
+    places = {path}
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        places.add(path)
     return frozenset(places)
-
-
-def has_wildcard(name: str) -> bool:
-    return "*" in name or "?" in name or "[" in name
 
 
 def _culprit_line(passed: TaskResult, work: Work, reader: str) -> str:
