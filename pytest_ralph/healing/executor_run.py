@@ -130,10 +130,7 @@ class ExecutorRuns:
         self.log = run.log
         self.guard = Guard(run.services, run.spec_files, run.task)
         self._verify_in = run.verify_in
-        # The last run, if it ended with a verification.
-        self.observed: ObservedRun | None = None
-        self._session_id = ""
-        self._session_of: Executor | None = None
+        self.last: ObservedRun | None = None
 
     def run(self, request: Request) -> ObservedRun | None:
         """Have a task carried out once; None if there is no executor for it.
@@ -151,7 +148,15 @@ class ExecutorRuns:
     @property
     def has_passed(self) -> bool:
         """Whether the last run ended with a Verify that passed."""
-        return self.observed is not None and self.observed.has_passed
+        return self.last is not None and self.last.has_passed
+
+    def take_verified(self) -> ObservedRun | None:
+        """The last run if it ended with a verification, once: the next time, Verify must run."""
+        run = self.last
+        if run is None or run.verified is None:
+            return None
+        self.last = run._replace(verified=None)
+        return run
 
     def not_merged(self, conflicts: Sequence[Conflict]) -> Decision:
         """Give up a task whose changes cannot be merged, and keep them as a patch."""
@@ -164,34 +169,23 @@ class ExecutorRuns:
 
     def _run(self, request: Request, conflicts: Sequence[Conflict]) -> ObservedRun | None:
         task = request.task
-        failure = request.failure
-        history = request.history
         # Looked up once: another worker may report that it is unavailable while it runs.
         executor = self.services.executor
         name = self.services.executor_name
-        prompt = self._prompt(request)
-        if conflicts:
-            prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
-        chance = predict(self.services, task, failure, name)
-        job = self._job(request, prompt, executor)
+        chance = predict(self.services, task, request.failure, name)
+        job = self._job(request, executor, conflicts)
+        row = live_row(task, request.history, name, chance)
         started = time.time()
         clock = time.monotonic()
         fault_point("before an executor runs")
-        row = live_row(task, history, name, chance)
         with self.spec_files.held(self.services.root, self.services.run_id):
-            observed = self._execute(executor, task, job, history.timeout, row)
-        self.observed = None
+            observed = self._execute(executor, task, job, request.history.timeout, row)
         if observed is None:
             return None
         if observed.outcome.interrupted:
             raise KeyboardInterrupt
-        if observed.verified is not None:
-            self.observed = observed
-        outcome = self._read_outcome(task, observed, clock)
-        self._session_id = outcome.session_id
-        self._session_of = observed.executor
-        observed = observed._replace(
-            outcome=outcome,
+        self.last = observed._replace(
+            outcome=self._read_outcome(task, observed, clock),
             diff=shortened_diff(observed.diff, DIFF_LIMIT),
             # Of several candidates, the one that won.
             name=observed.executor.name if observed.executor else name,
@@ -199,17 +193,23 @@ class ExecutorRuns:
             duration=time.monotonic() - clock,
             prediction=chance,
         )
-        self.log.carried_out(task, failure, observed)
-        self.services.budget.spend(outcome.usage.cost)
+        self.log.carried_out(task, request.failure, self.last)
+        self.services.budget.spend(self.last.outcome.usage.cost)
         fault_point("after an executor ran")
-        return observed
+        return self.last
 
-    def _job(self, request: Request, prompt: str, executor: Executor | None) -> Job:
+    def _job(
+        self, request: Request, executor: Executor | None, conflicts: Sequence[Conflict]
+    ) -> Job:
         task = request.task
+        prompt = self._prompt(request)
+        if conflicts:
+            prompt += f"\n\n{self.isolated_runs.conflict_prompt(conflicts)}"
         session_id = ""
+        resumes = request.history.action in RESUMING_ACTIONS
         # No other executor knows the session.
-        if request.history.action in RESUMING_ACTIONS and executor is self._session_of:
-            session_id = self._session_id
+        if self.last is not None and self.last.executor is executor and resumes:
+            session_id = self.last.outcome.session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):
             kept_as = f"{self.spec_files.name}-e2e"

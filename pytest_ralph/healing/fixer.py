@@ -94,7 +94,7 @@ class Fixer:
         self.task = run.task
         self.log = run.log
         self._run = run
-        self._executor_runs = ExecutorRuns(run)
+        self.executor_runs = ExecutorRuns(run)
         self._continuations = 0
         self._enriched = False
         self._untried_fix: Task | None = None
@@ -211,7 +211,7 @@ class Fixer:
 
     def _roll_back(self, target: Task) -> str:
         """Undo what broke the build, in the worktree or in the project; return a note about it."""
-        kept = self._executor_runs.close()
+        kept = self.executor_runs.close()
         if kept:
             return f"went back to the project's files; the worktree's changes are kept as {kept}"
         return self.checkpoints.roll_back(target)
@@ -309,11 +309,11 @@ class Fixer:
         budget = self.services.budget
         if budget.is_cost_reached or not budget.take():
             raise GaveUpError(budget_spent(budget))
-        run = self._executor_runs.run(request)
+        run = self.executor_runs.run(request)
         if run is None:
             raise GaveUpError(no_executor(request.task, self.settings.executor))
         if run.conflicts:
-            raise GaveUpError(self._executor_runs.not_merged(run.conflicts))
+            raise GaveUpError(self.executor_runs.not_merged(run.conflicts))
         return run
 
     def _failed_run(self, request: Request, run: ObservedRun, started: float) -> FailedAttempt:
@@ -335,15 +335,9 @@ class Fixer:
             refused=bool(run.report.refusal),
         )
 
-    def take_observed(self) -> ObservedRun | None:
-        """The last executor run if it has been verified, once: the next time, Verify must run."""
-        observed = self._executor_runs.observed
-        self._executor_runs.observed = None
-        return observed
-
     def close(self) -> None:
         """Remove what isolated executor runs left."""
-        kept = self._executor_runs.close()
+        kept = self.executor_runs.close()
         if kept:
             spec_name = self.spec_files.name
             line = f"changes for {self.task.id} that were not merged are kept as {kept}"
@@ -380,7 +374,7 @@ class Fixer:
                 reason = f"{task.id}, which has to come first, failed: {result.reason}"
                 raise GaveUpError(Decision("escalate", reason, "not retryable"))
         # What was verified before them does not count any more.
-        self.take_observed()
+        self.executor_runs.take_verified()
         return modification.type == PREREQUISITE
 
     # Trouble of an executor
@@ -395,7 +389,7 @@ class Fixer:
             if verified.interrupted:
                 raise KeyboardInterrupt
             run = run._replace(verified=verified)
-            self._executor_runs.observed = run
+            self.executor_runs.last = run
         return run.has_passed
 
     def _wait_or_switch(self, task: Task, run: ObservedRun, waited: float) -> float:
@@ -567,7 +561,7 @@ class Fixer:
         """Apply a repair. One that changed nothing is no attempt: the failure is returned."""
         failure = failed.failure
         chance = predict(self.services, failed.task, failure, f"repair:{repair.name}")
-        self.take_observed()
+        self.executor_runs.take_verified()
         tree = self.services.tree
         with self.services.turn:
             result = repair.apply(self.services.runner, tree.snapshots)
@@ -614,7 +608,7 @@ class Fixer:
         for part in parts:
             history = replace(self._history(part, "split"), timeout=share)
             unfinished = self._carry_out(Request(part, None, history))
-            if unfinished is not None or self._executor_runs.has_passed:
+            if unfinished is not None or self.executor_runs.has_passed:
                 return unfinished
         return None
 

@@ -318,7 +318,7 @@ class TaskRun:
         project. Raise KeyboardInterrupt if Verify is interrupted: that is no attempt.
         """
         tree = ""
-        observed = None if self._fixer is None else self._fixer.take_observed()
+        observed = None if self._fixer is None else self._fixer.executor_runs.take_verified()
         if observed is not None and observed.verified is not None:
             verified = observed.verified
             tree = observed.tree
