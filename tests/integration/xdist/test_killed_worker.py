@@ -250,8 +250,8 @@ def test_a_worker_that_dies_when_a_task_is_checked_off_takes_its_success_not_wit
 
         passed = SpecFiles.passed
 
-        def passed_and_killed(self, task, most):
-            passed(self, task, most)
+        def passed_and_killed(self, task):
+            passed(self, task)
             if task.id == "1.2":
                 os.kill(os.getpid(), 9)
 
