@@ -19,7 +19,7 @@ from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import data_lines, hunk_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
 from pytest_ralph.failure.ownership import with_owner
-from pytest_ralph.failure.project import Project
+from pytest_ralph.failure.project import FOREIGN, Project
 from pytest_ralph.failure.purpose import named_role, purpose
 from pytest_ralph.failure.test_runs import (
     FailedTest,
@@ -118,7 +118,7 @@ class FailureContext:
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
         marked = marked_lines(self.output)
-        complaints = marked | {diagnostic.line for diagnostic in self.diagnostics}
+        complaints = marked | self._complaints
         if self._only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
             return found | frozenset(range(len(self.output.lines))) - complaints
@@ -126,6 +126,12 @@ class FailureContext:
             # The name of a test may contain the words of any cause.
             return found | marked
         return found
+
+    @cached_property
+    def _complaints(self) -> frozenset[int]:
+        """Numbers of the lines about places in files, but not of a tool that shows its own."""
+        own = [one for one in self.diagnostics if one.level or not FOREIGN.search(one.file)]
+        return frozenset(diagnostic.line for diagnostic in own)
 
     def _file_content(self) -> Iterator[int]:
         """Lines of a difference, or that only a search tool printed, are content of files."""
@@ -166,7 +172,7 @@ class FailureContext:
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.ignored | self.data)
-        if found or self.compares or (self._only_complains and self.diagnostics):
+        if found or self.compares or (self._only_complains and self._complaints):
             return found
         return self._findings_outside(self.ignored)
 

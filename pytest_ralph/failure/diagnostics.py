@@ -19,7 +19,8 @@ PATH = r"(?:[A-Za-z]:)?[^\s:()\[\]'\"<>|,;=]*[\w)\]]"
 # `a.c:3:5: error: ...`, `a.cs(3,5): error CS1: ...`, `a.py, line 3: ...`, `a.sh: line 3: ...`
 AT_PLACE = re.compile(
     r"^\s*(?:(?P<level>error|warning|E|W)\s*:?\s+(?:in\s+)?"
-    r"|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at )?"
+    r"|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at "
+    r"|(?P<interpreter>(?:[gmn]?awk|sed): (?:file )?))?"
     rf"(?:file://)?(?P<file>{PATH})"
     r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
@@ -133,6 +134,9 @@ def _read_at_place(number: int, line: str) -> Diagnostic | None:
         return None
     text = line.strip()
     if line.startswith(("CMake Error", "e: ")):
+        return Diagnostic(number, text, match["file"], "build", "error")
+    if match["interpreter"]:
+        # What it was given to run cannot be read.
         return Diagnostic(number, text, match["file"], "build", "error")
     level = _level(match["level"] or match["message"])
     # `a.ts:3:5 - error ...`: TypeScript and pyright.
