@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import SPECS_NAME, STATE_NAME, TASKS_NAME
+from pytest_ralph.files import SPECS_NAME, TASKS_NAME
 from pytest_ralph.session.discovery import (
     SpecIdentity,
     find_below,
@@ -18,75 +18,23 @@ from pytest_ralph.session.discovery import (
     look_in_specs,
     with_known_paths,
 )
+from pytest_ralph.session.header import lines_about_specs, missing_executors, mode_line
 from pytest_ralph.session.items import SpecFile, TaskItem, task_items
 from pytest_ralph.session.specs import similar_ini_key
 from pytest_ralph.spec.current_spec import current_spec
-from pytest_ralph.spec.state import State
-from pytest_ralph.spec.state_file import StateError
 
 if TYPE_CHECKING:
     import warnings
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator
 
+    from pytest_ralph.session.header import SelectedTasks
     from pytest_ralph.session.run import Run
-    from pytest_ralph.spec.document import Spec
-    from pytest_ralph.spec.task import Task
-
-
-# A spec, and its tasks that are going to run.
-SelectedTasks = tuple["Spec", list["Task"]]
 
 
 def asks_for_ralph(config: pytest.Config) -> bool:
     """Return whether the command line, as opposed to the ini file, asks for a ralph run."""
     option = config.option
     return bool(option.ralph or option.ralph_recovery or option.ralph_execute)
-
-
-def lines_about_specs(run: Run, selected: Iterable[SelectedTasks]) -> list[str]:
-    """Return what a user should know about the collected specs before their tasks run."""
-    lines: list[str] = []
-    for spec, tasks in selected:
-        lines += _notes_on_spec(run, spec)
-        if run.config.option.verbose > 0:
-            # Imported here: only `-v` shows remarks.
-            from pytest_ralph.session.linting import remarks
-
-            lines += remarks(run, spec, tasks)
-    return lines
-
-
-def _notes_on_spec(run: Run, spec: Spec) -> Iterator[str]:
-    """Yield how the spec is run if that is not what it, or the header, says."""
-    path = run.specs.relative(spec.path)
-    request = run.specs.ignored_request(spec)
-    if request is not None:
-        yield (
-            f"ralph: {path}: {request} is off although the front matter says "
-            f"{request}: true (turn it on with --ralph-{request})"
-        )
-    elif _ignores_recovery_mode(run, spec):
-        yield (
-            f"ralph: {path}: recovery is off although the state file says "
-            "recoveryMode: true (turn it on with --ralph-recovery)"
-        )
-    settings = run.specs.settings_of(spec)
-    if not settings.only_verifies and settings.executor != run.settings.executor:
-        executors = run.resources.mask(", then ".join(settings.executor))
-        yield f"ralph: {path}: executor {executors} (from the front matter)"
-
-
-def _ignores_recovery_mode(run: Run, spec: Spec) -> bool:
-    if run.specs.settings_of(spec).recovery is not False:
-        return False
-    state_file = spec.directory / STATE_NAME
-    if not state_file.exists():
-        return False
-    try:
-        return State.load(state_file).recovery_mode
-    except StateError:
-        # No obstacle to a run that only verifies.
-        return False
 
 
 class SpecCollection:
@@ -121,39 +69,10 @@ class SpecCollection:
         look_in_specs(config)
 
     def pytest_report_header(self) -> list[str]:
-        lines = [self._mode_line()]
+        lines = [mode_line(self.run)]
         if self._current is not None:
             lines.append(f"ralph: current spec {self.run.specs.relative(self._current)}")
-        if not self.run.settings.only_verifies:
-            lines += self._missing_executors()
-        return lines
-
-    def _missing_executors(self) -> list[str]:
-        """Return a line for each executor that is not installed. A run may not need it."""
-        lines = []
-        for executor in self.run.resources.executors(self.run.settings):
-            problem = executor.available()
-            if problem:
-                lines.append(f"ralph: executor {executor.name}: {problem}")
-        return lines
-
-    def _mode_line(self) -> str:
-        settings = self.run.settings
-        if self.run.config.getoption("ralph_explain"):
-            return "ralph: explain only, nothing runs"
-        if settings.only_verifies:
-            return "ralph: verify only"
-        modes = []
-        if settings.execute:
-            modes.append("execute")
-        if settings.recovery is None:
-            modes.append("recovery where the state file asks for it")
-        elif settings.recovery:
-            modes.append("recovery")
-        mode = ", ".join(modes)
-        executors = self.run.resources.mask(", then ".join(settings.executor))
-        runs = "run" if settings.budget == 1 else "runs"
-        return f"ralph: {mode}, executor {executors}, at most {settings.budget} {runs}"
+        return [*lines, *missing_executors(self.run)]
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
         selected: dict[Path, SelectedTasks] = {}

@@ -15,7 +15,12 @@ import pytest
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
 from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
-from pytest_ralph.session.requirements import check_settings, check_tasks
+from pytest_ralph.session.requirements import (
+    check_distribution,
+    check_project_files,
+    check_settings,
+    check_tasks,
+)
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -28,11 +33,20 @@ if TYPE_CHECKING:
 
 
 class Preflight:
-    """Holds the locks of one run, and checks each spec once it is locked."""
+    """Holds the locks of one run, and checks the run and each of its specs."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self._locks = SpecLocks(run.directory)
+
+    def check_run(self) -> None:
+        """Raise UsageError for what would otherwise fail in the middle of the run."""
+        check_project_files(self.run)
+        refuse_to_write(own_paths(self.run.directory), self.run.root)
+        check_distribution(self.run)
+        settings = self.run.settings
+        needs_executor = settings.execute or settings.recovery is True
+        check_settings(self.run, settings, needs_executor=needs_executor)
 
     def check(self, specs: Iterable[Spec]) -> None:
         """Lock and check the specs. Raise UsageError for the first that cannot be worked on."""

@@ -14,12 +14,7 @@ from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.locks import keep_out_later_runs
 from pytest_ralph.session.messages import Messages
 from pytest_ralph.session.parallel import ParallelGroups
-from pytest_ralph.session.preflight import Preflight, own_paths, refuse_to_write
-from pytest_ralph.session.requirements import (
-    check_distribution,
-    check_project_files,
-    check_settings,
-)
+from pytest_ralph.session.preflight import Preflight
 from pytest_ralph.session.resources import Resources
 from pytest_ralph.session.root import correct_root
 from pytest_ralph.session.run_directory import RunDirectory
@@ -33,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.items import TaskItem
-    from pytest_ralph.session.xdist.handover import Handover
+    from pytest_ralph.session.xdist.worker_input import WorkerInput
     from pytest_ralph.settings import Settings
     from pytest_ralph.spec.document import Spec
 
@@ -48,7 +43,7 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.worker = _handover(config)
+        self.worker = _worker_input(config)
         if self.worker is None:
             correct_root(config)
             self.root: Path = config.rootpath
@@ -69,7 +64,7 @@ class Run:
         self.preflight = Preflight(self)
         self.groups = ParallelGroups(self._failures_left, self.messages.show)
         self.spec_runs: dict[Path, SpecRun] = {}
-        self._check()
+        self.preflight.check_run()
 
     def _mask(self, text: str) -> str:
         return self.resources.mask(text)
@@ -96,15 +91,6 @@ class Run:
         from pytest_ralph.report.next_steps import command_line
 
         return command_line(self.config, self._mask, leave_out=("--ralph-fresh",))
-
-    def _check(self) -> None:
-        """Raise UsageError for what would otherwise fail in the middle of the run."""
-        check_project_files(self)
-        refuse_to_write(own_paths(self.directory), self.root)
-        check_distribution(self)
-        settings = self.settings
-        needs_executor = settings.execute or settings.recovery is True
-        check_settings(self, settings, needs_executor=needs_executor)
 
     def _failures_left(self) -> int | None:
         """Return how many more failures end the run (-x, --maxfail); None for any number."""
@@ -166,15 +152,15 @@ class Run:
         self.preflight.release()
 
 
-def _handover(config: pytest.Config) -> Handover | None:
+def _worker_input(config: pytest.Config) -> WorkerInput | None:
     """Return what the controller gave this process; None if it is no worker."""
     if not hasattr(config, "workerinput"):
         return None
     # Imported here: without workers, nothing else needs the module.
-    from pytest_ralph.session.xdist.handover import KEY, Handover
+    from pytest_ralph.session.xdist.worker_input import KEY, WorkerInput
 
     given = config.workerinput.get(KEY)
-    return Handover(**given) if given else None
+    return WorkerInput(**given) if given else None
 
 
 def new_run_id() -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.healing.takeover_log import TakeoverLog
-    from pytest_ralph.session.xdist.handover import Handover
+    from pytest_ralph.session.xdist.worker_input import WorkerInput
 
 # Marks the directory that the controller created, and one in a project that had no `.ralph`.
 CONTROLLER_NAME = "controller"
@@ -29,7 +29,7 @@ class RunDirectory:
     with_controller: Whether the controller created the directory, so that its files are ours too.
     """
 
-    def __init__(self, path: Path, worker: Handover | None) -> None:
+    def __init__(self, path: Path, worker: WorkerInput | None) -> None:
         self.path = path
         self.with_controller = (path / CONTROLLER_NAME).exists()
         self._worker = worker

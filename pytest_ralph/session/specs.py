@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_ralph.session.xdist.handover import Handover
+    from pytest_ralph.session.xdist.worker_input import WorkerInput
 
 
 class Specs:
@@ -31,7 +31,7 @@ class Specs:
     settings: The settings of the run, for specs without front matter.
     """
 
-    def __init__(self, config: pytest.Config, root: Path, worker: Handover | None) -> None:
+    def __init__(self, config: pytest.Config, root: Path, worker: WorkerInput | None) -> None:
         self._config = config
         self._root = root
         self._worker = worker

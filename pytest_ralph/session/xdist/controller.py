@@ -1,8 +1,8 @@
 """The controller's side of a run with pytest-xdist.
 
-The controller finds the specs and gives every worker a copy of each (`Handover`). Before the first
-task runs it locks and checks the specs that the workers collected. Notes, lines for the terminal
-and history records come back with the workers' reports.
+The controller finds the specs and gives every worker a copy of each (`WorkerInput`). Before the
+first task runs it locks and checks the specs that the workers collected. Notes, lines for the
+terminal and history records come back with the workers' reports.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import pytest
 from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
 from pytest_ralph.running.strays import Mark, kill_marked
-from pytest_ralph.session.collect import lines_about_specs
 from pytest_ralph.session.discovery import split_nodeid
+from pytest_ralph.session.header import lines_about_specs
 from pytest_ralph.session.messages import terminal_reporter
-from pytest_ralph.session.xdist.copies import Places
-from pytest_ralph.session.xdist.handover import KEY, Handover
+from pytest_ralph.session.xdist.copies import RemoteDirectories
 from pytest_ralph.session.xdist.scheduling import SpecScheduling
+from pytest_ralph.session.xdist.worker_input import KEY, WorkerInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.session.collect import SelectedTasks
+    from pytest_ralph.session.header import SelectedTasks
     from pytest_ralph.session.run import Run
     from pytest_ralph.session.xdist.inbox import Inbox
     from pytest_ralph.session.xdist.scheduling import Progress
@@ -49,7 +49,7 @@ class Controller:
         self._called: dict[str, pytest.TestReport] = {}
         self._finished: set[str] = set()
         self._failures = 0
-        self._places = Places(run.id)
+        self._remote_directories = RemoteDirectories(run.id)
 
     # Workers are started
 
@@ -65,12 +65,12 @@ class Controller:
         if gateway.spec.popen and not gateway.spec.chdir:
             return
         session = self.run.config.pluginmanager.getplugin("dsession")
-        self._places.add(gateway, session.nodemanager.roots)
+        self._remote_directories.add(gateway, session.nodemanager.roots)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         self.run.run_directory.create()
-        node.workerinput[KEY] = Handover.to_worker(node, self.run)._asdict()
+        node.workerinput[KEY] = WorkerInput.of_run(node, self.run)._asdict()
 
     # They have collected
 
@@ -159,7 +159,7 @@ class Controller:
         message = getattr(node, "workeroutput", {}).get(KEY, {})
         self._receive(message)
         if "root" in message:
-            self._places.add_root(node, message["root"])
+            self._remote_directories.add_root(node, message["root"])
         if error:
             # The worker could not end its processes, and its tasks go to another worker.
             for mark in self.run.run_directory.marks_of(node.gateway.id):
@@ -208,5 +208,5 @@ class Controller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Clean up on other machines while their gateways are open."""
-        for line in self._places.clean_up():
+        for line in self._remote_directories.clean_up():
             self.run.messages.note(line)

@@ -44,7 +44,7 @@ clean_up(*channel.receive())
 
 
 @dataclass
-class Place:
+class RemoteDirectory:
     """A directory on another machine in which workers were started.
 
     new: The copies of the project that this run made in it.
@@ -58,15 +58,17 @@ class Place:
     channels: list[Any] = field(default_factory=list)
 
 
-class Places:
-    """Knows which copies of the project the run itself has made, and removes those at the end.
+class RemoteDirectories:
+    """The directories of one run, by the host and the path of each.
+
+    Knows which copies of the project the run itself has made, and removes those at the end.
 
     A copy that was there before stays, and is put back as it was.
     """
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._places: dict[str, Place] = {}
+        self._directories: dict[str, RemoteDirectory] = {}
 
     def add(self, gateway: Any, sources: Iterable[Path]) -> None:
         """Look, before xdist copies `sources`, which of them are not there yet."""
@@ -75,34 +77,34 @@ class Places:
         channel.send(names)
         host, directory, missing = channel.receive(TIME_LIMIT)
         channel.waitclose(TIME_LIMIT)
-        # A second worker in the same place finds what was copied for the first one.
-        place = self._places.setdefault(f"{host}:{directory}", Place(missing))
-        place.gateways.append(gateway)
-        gateway.ralph_place = place
+        # A second worker in the same directory finds what was copied for the first one.
+        remote = self._directories.setdefault(f"{host}:{directory}", RemoteDirectory(missing))
+        remote.gateways.append(gateway)
+        gateway.ralph_directory = remote
 
     def add_root(self, node: Any, root: str) -> None:
         """Record where a worker, which has run its last task, found the project."""
-        place: Place = node.gateway.ralph_place
-        place.roots.add(root)
-        place.channels.append(node.channel)
+        remote: RemoteDirectory = node.gateway.ralph_directory
+        remote.roots.add(root)
+        remote.channels.append(node.channel)
 
     def clean_up(self) -> list[str]:
-        """Put back and remove what the run left; return a line about each place that failed."""
+        """Put back and remove what the run left; return a line about each directory that failed."""
         lines = []
-        for name, place in self._places.items():
-            for channel in place.channels:
+        for name, remote in self._directories.items():
+            for channel in remote.channels:
                 # Until then the worker may write files. Its errors are reported by xdist.
                 with contextlib.suppress(Exception):
                     channel.waitclose(TIME_LIMIT)
-            if not any(self._clean_up_through(gateway, place) for gateway in place.gateways):
+            if not any(self._clean_up_through(gateway, remote) for gateway in remote.gateways):
                 lines.append(f"{name} could not be cleaned up")
         return lines
 
-    def _clean_up_through(self, gateway: Any, place: Place) -> bool:
+    def _clean_up_through(self, gateway: Any, remote: RemoteDirectory) -> bool:
         # A worker that died took its gateway with it.
         with contextlib.suppress(Exception):
             channel = gateway.remote_exec(CLEAN_UP)
-            channel.send((sorted(place.roots), place.new, self._run_id))
+            channel.send((sorted(remote.roots), remote.new, self._run_id))
             channel.waitclose(TIME_LIMIT)
             return True
         return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.session.items import task_items
-from pytest_ralph.session.xdist.handover import KEY
+from pytest_ralph.session.xdist.worker_input import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 KEY = "ralph"
 
 
-class Handover(NamedTuple):
-    """What a worker knows of the run that it belongs to. It travels as a dictionary.
+class WorkerInput(NamedTuple):
+    """What a worker knows of the run that it belongs to: our part of xdist's `workerinput`.
+
+    It travels as a dictionary.
 
     specs: The text of each spec as it was at the start, by its path in the project. A worker that
         replaces a dead one must collect the same tasks in the same order, whatever tasks.md
@@ -37,7 +39,7 @@ class Handover(NamedTuple):
     python: str | None
 
     @classmethod
-    def to_worker(cls, node: Any, run: Run) -> Handover:
+    def of_run(cls, node: Any, run: Run) -> WorkerInput:
         """Return what the controller of a run gives the worker of an xdist node."""
         return cls(
             run_id=run.id,
