@@ -168,13 +168,16 @@ class SpecCollection:
         must_find_spec = is_without_path and asks_for_ralph(session.config)
         for argument in session.config.args:
             path = Path(session.config.invocation_params.dir, argument)
-            if path in self._with_items and not must_find_spec:
-                continue
-            if path.is_dir():
-                if not any(find_below(session.config, path)):
-                    self.run.messages.note(f"no {TASKS_NAME} in {argument}")
-            elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
-                raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
+            if path not in self._with_items or must_find_spec:
+                self._report_without_spec(session.config, argument, path)
+
+    def _report_without_spec(self, config: pytest.Config, argument: str, path: Path) -> None:
+        """Report a directory without any spec, and refuse a file that cannot be one."""
+        if path.is_dir():
+            if not any(find_below(config, path)):
+                self.run.messages.note(f"no {TASKS_NAME} in {argument}")
+        elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
+            raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
 
     def _report_hidden_specs(self, session: pytest.Session) -> None:
         """Name the specs outside `testpaths` if there is none below it."""

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import STATE_NAME
-from pytest_ralph.spec.state import State
-from pytest_ralph.spec.state_file import StateError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -74,7 +70,7 @@ def _notes_on_spec(run: Run, spec: Spec) -> Iterator[str]:
             f"ralph: {path}: {request} is off although the front matter says "
             f"{request}: true (turn it on with --ralph-{request})"
         )
-    elif _ignores_recovery_mode(run, spec):
+    elif run.specs.ignores_recovery_mode(spec):
         yield (
             f"ralph: {path}: recovery is off although the state file says "
             "recoveryMode: true (turn it on with --ralph-recovery)"
@@ -83,16 +79,3 @@ def _notes_on_spec(run: Run, spec: Spec) -> Iterator[str]:
     if not settings.only_verifies and settings.executor != run.settings.executor:
         executors = run.resources.mask(", then ".join(settings.executor))
         yield f"ralph: {path}: executor {executors} (from the front matter)"
-
-
-def _ignores_recovery_mode(run: Run, spec: Spec) -> bool:
-    if run.specs.settings_of(spec).recovery is not False:
-        return False
-    state_file = spec.directory / STATE_NAME
-    if not state_file.exists():
-        return False
-    try:
-        return State.load(state_file).recovery_mode
-    except StateError:
-        # No obstacle to a run that only verifies.
-        return False

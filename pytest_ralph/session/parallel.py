@@ -53,6 +53,7 @@ class ParallelGroups:
         return group.result(task)
 
     def _start_group(self, spec_run: SpecRun, task: Task, path: Path) -> Group | None:
+        """Start all selected tasks of a group; None if the task is to run alone."""
         if spec_run.services.settings.jobs < 2 or (path, task.name) not in self._selected:
             return None
         tasks = [
@@ -169,6 +170,7 @@ class Group:
         return [sibling for sibling in self._siblings.values() if sibling.is_pending]
 
     def _finish(self, sibling: Sibling) -> TaskResult:
+        """Wait for the first attempt, and recover the task with all others that failed."""
         task_run = sibling.first_attempt.result()
         while task_run is None:
             # It was held back for failures that did not end the run: they were recovered.
@@ -186,6 +188,7 @@ class Group:
         return result
 
     def _start_held_back(self) -> None:
+        """Make the first attempts that were not made because too many siblings had failed."""
         for sibling in self._siblings.values():
             sibling.is_failing = False
         for sibling in self._pending():
@@ -193,6 +196,10 @@ class Group:
                 self._submit(sibling)
 
     def _recover_all_failed(self, first: Sibling) -> None:
+        """Wait for all first attempts, and start to recover the tasks that failed.
+
+        first: The one of them whose result pytest waits for.
+        """
         # Imported here: most groups pass.
         from pytest_ralph.report import batch
 

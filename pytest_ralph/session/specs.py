@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ class Specs:
         self._worker = worker
         self._collected: dict[str, Spec] = {}
         self._plans: dict[Path, Plan] = {}
-        self._awaiting: dict[Path, bool] = {}
+        self._states: dict[Path, State | None] = {}
         try:
             self._command_line = command_line_layer(config)
             self._ini = ini_layer(config)
@@ -142,14 +143,26 @@ class Specs:
 
     def awaits_approval(self, spec: Spec) -> bool:
         """Return whether a person has to approve the spec before anything is done about it."""
-        if spec.path not in self._awaiting:
-            try:
-                state = State.load(spec.directory / STATE_NAME)
-                self._awaiting[spec.path] = state.awaits_approval
-            except StateError:
-                # Reported where the state file is needed.
-                self._awaiting[spec.path] = False
-        return self._awaiting[spec.path]
+        state = self._first_state(spec)
+        return state is not None and state.awaits_approval
+
+    def ignores_recovery_mode(self, spec: Spec) -> bool:
+        """Return whether the state file asks for recovery in vain."""
+        if self.settings_of(spec).recovery is not False:
+            return False
+        state = self._first_state(spec)
+        return state is not None and state.recovery_mode
+
+    def _first_state(self, spec: Spec) -> State | None:
+        """Return the state file as it was when first asked for; None if it cannot be read.
+
+        That is an error only where the state is needed: see `load_state`.
+        """
+        if spec.path not in self._states:
+            self._states[spec.path] = None
+            with contextlib.suppress(StateError):
+                self._states[spec.path] = State.load(spec.directory / STATE_NAME)
+        return self._states[spec.path]
 
     def plan(self, spec: Spec) -> Plan:
         """Return the order in which the tasks of a spec run."""

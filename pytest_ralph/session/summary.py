@@ -183,7 +183,6 @@ class EndOfRun:
         if self._is_nothing_to_show():
             return
         # Imported here: a run in which everything passes shows nothing.
-        from pytest_ralph.failure.missing_environment import SET_UP_FIRST
         from pytest_ralph.report.terminal import Summary
 
         summary = Summary(terminalreporter, self.run.config.option.verbose)
@@ -191,17 +190,30 @@ class EndOfRun:
         for halted in self.results.halted_specs:
             summary.start_section()
             halted.write(terminalreporter, is_one_of_several=len(self.results.halted_specs) > 1)
+        next_lines = self._next_lines()
+        summary.notes(self._notes(is_next_shown=bool(next_lines)))
+        if next_lines:
+            summary.next(next_lines)
+
+    def _notes(self, *, is_next_shown: bool) -> list[str]:
+        """Return the notes of the run without what the `Next` block says."""
         notes = list(self.run.messages.notes)
-        set_up = [note for note in notes if note.startswith(SET_UP_FIRST)]
-        lines = self._next_lines(set_up[0] if set_up else "")
-        if set_up and lines and not self.run.interrupted:
-            # `Next` has it.
-            notes.remove(set_up[0])
-        if self._report and not lines:
-            notes.append(f"report: {self._report}")
-        summary.notes(notes)
-        if lines:
-            summary.next(lines)
+        if not is_next_shown:
+            if self._report:
+                notes.append(f"report: {self._report}")
+        elif self._set_up in notes and not self.run.interrupted:
+            notes.remove(self._set_up)
+        return notes
+
+    @property
+    def _set_up(self) -> str:
+        """The note on what the project needs before its commands can pass; empty if nothing."""
+        from pytest_ralph.failure.missing_environment import SET_UP_FIRST
+
+        for note in self.run.messages.notes:
+            if note.startswith(SET_UP_FIRST):
+                return note
+        return ""
 
     def _is_nothing_to_show(self) -> bool:
         """Whether every task was only verified, and simply passed."""
@@ -216,7 +228,7 @@ class EndOfRun:
                 return False
         return True
 
-    def _next_lines(self, set_up: str) -> list[str]:
+    def _next_lines(self) -> list[str]:
         """Return the `Next` block, if tasks failed or the run was interrupted."""
         from pytest_ralph.report.next_steps import interrupted_lines, next_lines
 
@@ -232,7 +244,7 @@ class EndOfRun:
         if not failed or self._is_next_left_out():
             return []
         recovery = self.results.recovery
-        return next_lines(failed, command, where, recovery=recovery, set_up=set_up)
+        return next_lines(failed, command, where, recovery=recovery, set_up=self._set_up)
 
     def _is_next_left_out(self) -> bool:
         """Whether the run is quiet, or the halt summaries have already said how to continue."""
