@@ -233,7 +233,12 @@ def _source(text: str, values: list[Value]) -> str:
 
     written = _REFERENCE.sub(quote, text)
     written = _TWO_DOTS.sub(r"\1-\2", written)
-    written = " ".join(written.split()).removeprefix("->").strip(" .,;:—–-")
+    return tidied(written.strip().removeprefix("->"))
+
+
+def tidied(words: str) -> str:
+    """Return words on one line, without punctuation or a lone bracket around them."""
+    written = " ".join(words.split()).strip(" .,;:—–-")
     if written.count("(") != written.count(")"):
         return written.strip(" ()")
     return written

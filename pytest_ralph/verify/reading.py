@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
+from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
@@ -59,7 +60,6 @@ _CLAIM_BEFORE = regex(
     r"(?:\b(?:and|then|plus|after|after running)\s*|[;.]\s*)+",
     re.IGNORECASE | re.DOTALL,
 )
-_BRACKET = regex(r"[()]")
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
@@ -102,7 +102,7 @@ def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
     reading = Reading()
     passages = read_passages(_RED_STEP.sub("", text))
-    if passages and _is_manual(passages[0]):
+    if _is_for_person(passages):
         return reading
     for passage in passages:
         if isinstance(passage, Script):
@@ -124,9 +124,13 @@ def _read_without_backticks(text: str) -> Reading:
     return reading
 
 
-def _is_manual(passage: Passage | Script) -> bool:
-    if isinstance(passage, Script):
-        return False
+def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
+    """Whether the field starts with words that leave all of it to a person."""
+    first = passages[0] if passages else None
+    return isinstance(first, Passage) and not first.listed and _is_manual(first)
+
+
+def _is_manual(passage: Passage) -> bool:
     return bool(_MANUAL.match(in_english(passage.lead)))
 
 
@@ -181,11 +185,7 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
 
 
 def _as_written(mention: Mention) -> str:
-    words = f"{mention.before.rpartition('. ')[2]}`{mention.command}`{mention.after}"
-    written = " ".join(words.split()).strip(" .,;:")
-    if written.count("(") != written.count(")"):
-        return _BRACKET.sub("", written)
-    return written
+    return tidied(f"{mention.before.rpartition('. ')[2]}`{mention.command}`{mention.after}")
 
 
 def _take_words(words: str, reading: Reading) -> None:
@@ -283,7 +283,7 @@ def _claim_before(words: str) -> str:
         words = claim["claim"]
     elif not _AMOUNT.search(words):
         return ""
-    return " ".join(words.split()).strip(" .,;:")
+    return tidied(words)
 
 
 def _expected_elsewhere(
