@@ -46,15 +46,24 @@ def hazards(check: Check, *, starts_service: bool = False) -> tuple[Hazard, ...]
 
 
 def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
-    if _judged_by_status(check):
-        yield from _status_hazards(command)
+    if _judged_by_status(check) and _has_status(command):
+        for hazard, of_status in _STATUS_RULES:
+            if of_status(command):
+                yield _named(hazard, command.last)
     yield from _text_hazards(check.command)
     for stage in command.stages:
-        for hazard, applies in _STAGE_RULES:
-            if applies(stage):
-                yield replace(hazard, message=hazard.message.format(_shown(stage)))
+        for hazard, of_stage in _STAGE_RULES:
+            if of_stage(stage):
+                yield _named(hazard, stage)
     if command.stages and command.stages[-1].after == "&":
         yield Hazard("background", "ends with `&`: a background process is stopped, not checked")
+
+
+def _named(hazard: Hazard, stage: Stage) -> Hazard:
+    """Return a hazard with the command that it is about in its message."""
+    text = " ".join(" ".join(stage.written).split())
+    shown = text if len(text) <= 60 else f"{text[:59]}…"
+    return replace(hazard, message=hazard.message.format(shown, program=stage.program))
 
 
 # The exit status
@@ -67,37 +76,15 @@ def _judged_by_status(check: Check) -> bool:
     return all((one.stream, one.op, one.value) == success for one in check.expect)
 
 
-def _status_hazards(command: Command) -> Iterator[Hazard]:
-    if not command.own_stages or _is_unfinished(command):
-        return
-    last = command.last
-    yield from _always_true(command.own_stages)
-    if command.hides_status:
-        shown = _shown(last)
-        yield Hazard(
-            "pipe-hides-status",
-            f"`| {shown}` hides the exit status of the command before it; use pipefail",
-        )
-    elif _greps_output(command):
-        yield Hazard(
-            "grep-hides-status",
-            f"`| {_shown(last)}` passes if the text is printed, even by a command that fails",
-        )
-    elif _always_raises(last) or _ends_with_failure(command, last):
-        yield Hazard("never-passes", f"`{_shown(last)}` always fails", severe=True)
-    elif last.before != "|" and _prints_verdict(last):
-        yield Hazard("prints-verdict", f"`{last.program}` prints its result but always succeeds")
-
-
 _OPENING = re.compile(r"(?:^|[;&|({\n])\s*(?:if|for|while|until|case)\b")
 _CLOSING = re.compile(r"\b(?:fi|done|esac)\b")
 
 
-def _is_unfinished(command: Command) -> bool:
-    """Whether an `if` or a loop has no end: the shell refuses it, so it has no exit status."""
-    if _CLOSING.search(command.text):
+def _has_status(command: Command) -> bool:
+    """Whether it can be run: the shell refuses an `if` or a loop without an end."""
+    if not command.own_stages:
         return False
-    return bool(_OPENING.search(command.text))
+    return bool(_CLOSING.search(command.text)) or not _OPENING.search(command.text)
 
 
 _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
@@ -135,29 +122,24 @@ def _is_failure(statement: ast.stmt) -> bool:
 _COMPOUND = re.compile(r"\b(?:if|case|for|while|until)\b|[{(]")
 
 
-def _ends_with_failure(command: Command, last: Stage) -> bool:
+def _ends_with_failure(command: Command) -> bool:
     """Whether it ends with `exit 1` or `false` whatever happens before."""
+    last = command.last
     if not last.always_fails or last.negated or _COMPOUND.search(command.text):
         return False
     return last.after == "" and last.before in ("", ";", "&&")
 
 
-def _always_true(stages: Sequence[Stage]) -> Iterator[Hazard]:
-    last = stages[-1]
-    if not last.always_succeeds:
-        return
-    if any(stage.always_fails for stage in stages):
-        return
-    shown = _shown(last)
-    if len(stages) == 1:
-        message = f"`{shown}` always passes: it checks nothing"
-    elif last.before == "||":
-        message = f"`|| {shown}` makes it pass whatever happens"
-    elif last.before in (";", "&") and not _stops_on_errors(stages):
-        message = f"ends with `{shown}`: failures before it are ignored"
-    else:
-        return
-    yield Hazard("always-true", message, severe=True)
+def _never_fails(command: Command) -> bool:
+    """Whether its last command always succeeds, and no other is there to fail."""
+    if not command.last.always_succeeds:
+        return False
+    return not any(stage.always_fails for stage in command.own_stages)
+
+
+def _ignores_failures(command: Command) -> bool:
+    """Whether it goes on to its last command after a failure."""
+    return command.last.before in (";", "&") and not _stops_on_errors(command.own_stages)
 
 
 def _stops_on_errors(stages: Sequence[Stage]) -> bool:
@@ -183,6 +165,45 @@ def _prints_verdict(stage: Stage) -> bool:
     if not _PRINTING.search(script) or _FAILING.search(script):
         return False
     return bool(_VERDICTS.search(script))
+
+
+# The hazards of an exit status; `{}` stands for the last command.
+_STATUS_RULES: tuple[tuple[Hazard, Callable[[Command], bool]], ...] = (
+    (
+        Hazard("always-true", "`{}` always passes: it checks nothing", severe=True),
+        lambda command: _never_fails(command) and len(command.own_stages) == 1,
+    ),
+    (
+        Hazard("always-true", "`|| {}` makes it pass whatever happens", severe=True),
+        lambda command: _never_fails(command) and command.last.before == "||",
+    ),
+    (
+        Hazard("always-true", "ends with `{}`: failures before it are ignored", severe=True),
+        lambda command: _never_fails(command) and _ignores_failures(command),
+    ),
+    (
+        Hazard(
+            "pipe-hides-status",
+            "`| {}` hides the exit status of the command before it; use pipefail",
+        ),
+        lambda command: command.hides_status,
+    ),
+    (
+        Hazard(
+            "grep-hides-status",
+            "`| {}` passes if the text is printed, even by a command that fails",
+        ),
+        _greps_output,
+    ),
+    (
+        Hazard("never-passes", "`{}` always fails", severe=True),
+        lambda command: _always_raises(command.last) or _ends_with_failure(command),
+    ),
+    (
+        Hazard("prints-verdict", "`{program}` prints its result but always succeeds"),
+        lambda command: command.last.before != "|" and _prints_verdict(command.last),
+    ),
+)
 
 
 # What the text shows
@@ -304,8 +325,3 @@ _STAGE_RULES: tuple[tuple[Hazard, Callable[[Stage], bool]], ...] = (
         _may_match_nothing,
     ),
 )
-
-
-def _shown(stage: Stage) -> str:
-    text = " ".join(" ".join(stage.written).split())
-    return text if len(text) <= 60 else f"{text[:59]}…"
