@@ -191,8 +191,8 @@ def verify_text(fields: Sequence[Field]) -> str:
         return _verify_behind_another(fields)
     if len(wanted) == 1:
         return wanted[0].text
-    # A list or a fence in one of them must not look like a part of the one above it.
-    return "\n".join(dedent(field.text).strip("\n") for field in wanted)
+    # Words, a list or a fence in one of them must not look like a part of the one above it.
+    return "\n\n".join(dedent(field.text).strip("\n") for field in wanted)
 
 
 def wanted_verifies(fields: Sequence[Field]) -> list[Field]:

@@ -110,13 +110,13 @@ def test_a_fence_is_content_whatever_is_in_it() -> None:
         ("  - **Verify GREEN**: `g`\n  - **Verify RED**: `r`", "`g`"),
         ("  - **Verify RED**: `r`\n  - **Verify**: `v`", "`v`"),
         ("  - **Verify RED**: `r`", "`r`"),
-        ("  - **Verify**: `a`\n  - **Verify**: `b`", "`a`\n`b`"),
+        ("  - **Verify**: `a`\n  - **Verify**: `b`", "`a`\n\n`b`"),
         ("  - **Verify (RED)**: `r`\n  - **Verify (GREEN)**: `g`", "`g`"),
         ("  - **Verify (manual)**: `npm start`", "(manual): `npm start`"),
         ("  - **Verify manually**: `npm start`", "(manual): `npm start`"),
         ("  - **Verify** (manual): `npm start`", "(manual): `npm start`"),
         ("  - **Verify**: `v`\n  - **Verify** (manual): `npm start`", "`v`"),
-        ("  - **Verify**: `v`\n  - **Verify** (by CI): `w`", "`v`\n`w`"),
+        ("  - **Verify**: `v`\n  - **Verify** (by CI): `w`", "`v`\n\n`w`"),
     ],
 )
 def test_of_red_and_green_the_green_counts(text: str, expected: str) -> None:

@@ -274,6 +274,13 @@ def test_verify_fields_may_stand_below_the_criteria_of_a_task() -> None:
     assert task.verify.unread == ()
 
 
+def test_words_of_one_verify_field_are_not_about_another() -> None:
+    fields = "  - **Verify**: `make a` passes\n  - **Verify**: the page looks good\n"
+    [task] = Spec.parse(f"- [ ] 1.1 a\n{fields}").tasks
+    assert task.verify.describe() == "make a"
+    assert task.verify.unread == ("the page looks good",)
+
+
 def test_alternatives_among_other_verify_fields_are_reported() -> None:
     fields = "  - **Verify**: `make a` or `make b`\n  - **Verify**: `make c`\n  - **Expected**: 0\n"
     [task] = Spec.parse(f"- [ ] 1.1 a\n{fields}").tasks
