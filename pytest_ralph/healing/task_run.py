@@ -264,7 +264,7 @@ class TaskRun:
             # What is refused is undone: Verify would fail as it did before.
             return self._last_verified if unfinished.refused else unfinished
         fault_point("before verifying again")
-        still_failed = self.verify()
+        still_failed = self._verify_work(unfinished)
         if still_failed is None:
             return None
         self.fixer.undo_harmful_repair(still_failed)
@@ -273,6 +273,14 @@ class TaskRun:
         if unfinished is None or unfinished.uninformative:
             return still_failed
         return unfinished
+
+    def _verify_work(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
+        """Verify what an executor has done; if that passes, what the executor says is a note."""
+        failed = self.verify()
+        if failed is None and unfinished is not None and not unfinished.refused:
+            note = "the executor says it failed, but Verify passes"
+            self.log.note(note, task_id=unfinished.task.id)
+        return failed
 
     def _carry_out_again(self, failed: FailedAttempt) -> FailedAttempt | None:
         """After a completed fix, do again what it was made for, up to the original."""
@@ -457,15 +465,9 @@ class TaskRun:
         return failed
 
     def _verify_execution(self, unfinished: FailedAttempt | None) -> FailedAttempt | None:
-        failed = self.verify()
-        if unfinished is None:
-            return failed
-        if failed is None:
-            if not unfinished.refused:
-                note = "the executor says it failed, but Verify passes"
-                self.log.note(note, task_id=self.task.id)
-            return None
-        if unfinished.uninformative:
+        """Verify a task that was carried out; the failure is also that of its executor."""
+        failed = self._verify_work(unfinished)
+        if failed is None or unfinished is None or unfinished.uninformative:
             return failed
         from pytest_ralph.healing.verification import failure_of_execution
 

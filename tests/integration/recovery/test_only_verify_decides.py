@@ -35,6 +35,14 @@ def test_a_repaired_task_is_recovered(one_task: Project, ending: str) -> None:
     result.stdout.fnmatch_lines(["*✓ 1.3.1 Fix: *"])
 
 
+def test_a_failed_executor_that_helped_is_noted(one_task: Project) -> None:
+    result = one_task.run("-v", executor=one_task.shell(f"{REPAIRED}; exit 3"))
+
+    result.stdout.fnmatch_lines(
+        ["*✓ 1.3.1 Fix: *", "* the executor says it failed, but Verify passes"]
+    )
+
+
 def test_one_that_hangs_after_the_repair(one_task: Project) -> None:
     hangs = one_task.shell(f"{REPAIRED}; sleep 60")
     result = one_task.run("--ralph-executor-timeout", "1", executor=hangs)
