@@ -274,7 +274,6 @@ class Fixer:
         executor. Raises GaveUpError if there is none; then no fix task remains that nobody tried.
         """
         task = request.task
-        started = time.time()
         run = self._start(request)
         waited = 0.0
         while run.outcome.trouble is not None:
@@ -283,7 +282,6 @@ class Fixer:
                 return None
             waited += self._wait_or_switch(task, run, waited)
             self._use_no_more_of(run)
-            started = time.time()
             run = self._start(request)
         self._use_no_more_of(run)
 
@@ -296,7 +294,7 @@ class Fixer:
         if is_tried and task is not self.task:
             self.spec_files.executed(task)
         if not outcome.completed:
-            return self._failed_run(request, run, started)
+            return self._failed_run(request, run)
         if task is not self.task:
             self._completed_fix = task
         return None
@@ -316,12 +314,12 @@ class Fixer:
             raise GaveUpError(self.executor_runs.not_merged(run.conflicts))
         return run
 
-    def _failed_run(self, request: Request, run: ObservedRun, started: float) -> FailedAttempt:
+    def _failed_run(self, request: Request, run: ObservedRun) -> FailedAttempt:
         outcome = run.outcome
         assert outcome.failure is not None
         progress = False
         if outcome.failure.timed_out:
-            has_changed = bool(run.report.changed) or last_change(self.services.root) >= started
+            has_changed = bool(run.report.changed) or last_change(self.services.root) >= run.started
             progress = outcome.progress or has_changed
         return FailedAttempt(
             task=request.task,
