@@ -1,15 +1,16 @@
-"""Ignored files that a worktree needs: environments, dependencies and caches of the project."""
+"""Ignored files that a worktree needs: environments and dependencies, and what a task names."""
 
 from __future__ import annotations
 
 import fnmatch
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
@@ -56,6 +57,18 @@ def ignored_paths(git: GitCommand) -> list[str]:
     entries = git("ls-files", *options).split("\0")
     paths = [entry.rstrip("/") for entry in entries]
     return [path for path in paths if path not in ("", RALPH_DIRECTORY)]
+
+
+def named_ignored_files(git: GitCommand, names: Iterable[str]) -> list[str]:
+    """Return the ignored files in git's directory that match names or patterns."""
+    top = git.directory
+    # Most of them do not exist, and git takes longer to find that out.
+    existing = [name for name in names if os.path.lexists(top / name) or any(top.glob(name))]
+    if not existing:
+        return []
+    patterns = [f":(glob){name}" for name in existing]
+    listed = git("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", *patterns)
+    return [path for path in listed.split("\0") if path]
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
 from pytest_ralph.fixing.git.index import flagged_paths, read_index, stage_files
 from pytest_ralph.fixing.git.scratch import scratch_directory
+from pytest_ralph.fixing.isolation.links import named_ignored_files
 from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class ProjectState:
     def write(self, index: Path, objects: Path, named: Sequence[str] = ()) -> str:
         """Write the files as they are to an index file, and return the tree.
 
-        New objects are written to the directory `objects`. Of ignored files, those that match a
-        pattern in `named` are part of the state.
+        New objects are written to the directory `objects`. Of ignored files, those that match
+        `named` are part of the state.
         """
         environ = {"GIT_INDEX_FILE": str(index), **self._location.writing_objects_to(objects)}
         self._copy_index(index)
@@ -103,12 +104,9 @@ class ProjectState:
 
     def ignored_files(self, named: Sequence[str]) -> list[str]:
         """Return the ignored files of the project that match what a task names."""
-        if not named:
-            return []
-        options = ("-z", "-o", "-i", "--exclude-standard")
-        listed = self._git("ls-files", *options, "--", *named).split("\0")
+        listed = named_ignored_files(self._git, named)
         # git lists a repository inside the repository as a directory.
-        files = [path for path in listed if path and not path.endswith("/")]
+        files = [path for path in listed if not path.endswith("/")]
         return [path for path in files if not is_too_large(self._location.top / path)]
 
     def _copy_index(self, copy: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
-from pytest_ralph.fixing.isolation.links import ignored_paths
+from pytest_ralph.fixing.isolation.links import ignored_paths, named_ignored_files
 from pytest_ralph.fixing.isolation.merge import plan_merge
 from pytest_ralph.fixing.snapshot import Change, is_too_large, stored_state, write_state
 
@@ -44,8 +44,8 @@ class Worktree:
     git: Calls git for the files of the worktree, with the index of their start. It works with the
         project's own git directory, whatever an executor does to that of the worktree.
     linked: Paths that lead to ignored files of the project, or are copies of them.
-    named: Patterns of git for the files that the task names and that are missing here without it:
-        git ignores them, or they do not exist yet.
+    named: Files, directories and patterns that the task names and that are missing here without
+        it: git ignores them, or they do not exist yet.
     left_out: Changed paths that cannot be merged, by what the executor did.
     """
 
@@ -92,7 +92,7 @@ class Worktree:
     def name(self, files: Iterable[str]) -> None:
         """Make ignored files that a task names part of the changes."""
         names = [os.path.normpath(self.prefix + file) for file in files if _is_in_project(file)]
-        self.named = tuple(f":(glob){name}" for name in names if self._is_missing(name))
+        self.named = tuple(name for name in names if self._is_missing(name))
 
     def _is_missing(self, name: str) -> bool:
         """Whether a file or directory is not here, or files of a pattern may not be."""
@@ -117,9 +117,8 @@ class Worktree:
             tag, _, path = entry.partition(" ")
             if path and not (tag == "?" and self._is_linked(path)):
                 tags[path] = tag
-        if self.named:
-            ignored = self.git("ls-files", "-z", "-o", "-i", *options[-1:], "--", *self.named)
-            tags.update((path, "?") for path in ignored.split("\0") if path)
+        named = [name for name in self.named if name not in tags]
+        tags.update((path, "?") for path in named_ignored_files(self.git, named))
         links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
         if links:
             # git compares what a new link leads to with the files of the directory that was there.
