@@ -57,7 +57,8 @@ MERGE_TRIES = 10
 CONTAINER_PREFIX = "ralph-worktree-"
 # In the container: the index with the files as they are in the project now.
 NEXT_INDEX = "next.index"
-# In the container of a worktree whose changes were merged, kept elsewhere or refused.
+# In the container while no executor works there: the worktree is not complete yet, or its changes
+# were merged, kept elsewhere or refused.
 IDLE_MARK = "idle"
 
 # Files in memory are created many times faster than on most disks.
@@ -93,48 +94,9 @@ class Worktrees:
         # Worktrees that are not used any more, to be used again.
         self._idle: list[Worktree] = []
 
-    def _new_journal(self) -> Path:
-        """Return the path for the journal of a merge, found again by `sweep` after a kill."""
-        self.registry.open()
-        name = f"{self.registry.token}-{os.urandom(4).hex()}{JOURNAL_SUFFIX}"
-        return self.registry.directory / name
-
-    def merge(
-        self, changes: Sequence[Change], backups: Path
-    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
-        """Make changes of files in the project, too, or return why that is not possible.
-
-        The files as they were and as they are then are kept in `backups`.
-        """
-        # A merge, too, may leave something behind.
-        self.registry.open()
-        with temporary_directory("merged") as directory:
-            for _ in range(MERGE_TRIES):
-                plan = plan_merge(self._git, self.root, changes, directory)
-                if plan.conflicts:
-                    return None, plan.conflicts
-                applied = apply_merge(self.root, plan.changes, backups, self._new_journal())
-                if applied is not None:
-                    return applied, ()
-        # Another program writes the same files all the time.
-        return None, tuple(Conflict(one.path, "(it is being written)") for one in changes)
-
     def require_usable(self) -> None:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
         self._state.require_usable()
-
-    @cached_property
-    def _location(self) -> Repository:
-        return find_repository(self._git)
-
-    @cached_property
-    def _state(self) -> ProjectState:
-        return ProjectState(self.git, self._location)
-
-    @property
-    def git(self) -> GitCommand:
-        """Calls git in the main worktree."""
-        return GitCommand(self._location.top, self._git.environ)
 
     def create(self, files: Iterable[str] = ()) -> Worktree:
         """Return a worktree at the current state of the project. Raise GitError if git cannot.
@@ -165,6 +127,7 @@ class Worktrees:
             worktree = self._worktree_in(container)
             worktree.objects.mkdir()
             worktree.path.mkdir()
+            (container / IDLE_MARK).touch()
             self._check_out(worktree)
         except BaseException:
             self._discard(container)
@@ -172,36 +135,16 @@ class Worktrees:
         fault_point("after a worktree is created")
         return worktree
 
-    def _worktree_in(self, container: Path) -> Worktree:
-        """Return the worktree of a container, which may not exist yet."""
-        location = self._location
-        path = container / location.top.name
-        variables = {
-            "GIT_DIR": str(location.git_dir),
-            "GIT_WORK_TREE": str(path),
-            "GIT_INDEX_FILE": str(container / START_INDEX),
-            **location.writing_objects_to(container / OBJECTS),
-        }
-        git = GitCommand(path, {**self._git.environ, **variables})
-        return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
-
     def _renewed(self, container: Path) -> Worktree:
         """Return a worktree that was used before, with nothing left of that.
 
         Far less has to be written than for a new one.
         """
         fault_point("before a worktree is used again")
-        (container / IDLE_MARK).unlink()
         worktree = self._worktree_in(container)
         worktree.git("clean", "-ffdxq")
         self._check_out(worktree)
         return worktree
-
-    def refresh(self, worktree: Worktree) -> None:
-        """Merge the current state of the project into a worktree, which then starts from it."""
-        index = worktree.container / NEXT_INDEX
-        tree = self._state.write(index, worktree.objects, worktree.named)
-        worktree.update(tree, index)
 
     def _check_out(self, worktree: Worktree) -> None:
         """Give a worktree the files of the project, its repository, and what it needs besides."""
@@ -216,6 +159,20 @@ class Worktrees:
             # Entries of files that are as they were staged keep the times of the files.
             worktree.git("read-tree", "-m", staged, env={"GIT_INDEX_FILE": str(own_index)})
         worktree.linked = add_ignored(self.git, worktree.path, self._link, self._copy)
+        (worktree.container / IDLE_MARK).unlink()
+
+    def _worktree_in(self, container: Path) -> Worktree:
+        """Return the worktree of a container, which may not exist yet."""
+        location = self._location
+        path = container / location.top.name
+        variables = {
+            "GIT_DIR": str(location.git_dir),
+            "GIT_WORK_TREE": str(path),
+            "GIT_INDEX_FILE": str(container / START_INDEX),
+            **location.writing_objects_to(container / OBJECTS),
+        }
+        git = GitCommand(path, {**self._git.environ, **variables})
+        return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
 
     def _place(self) -> str | None:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
@@ -232,6 +189,12 @@ class Worktrees:
             return None
         return str(MEMORY)
 
+    def refresh(self, worktree: Worktree) -> None:
+        """Merge the current state of the project into a worktree, which then starts from it."""
+        index = worktree.container / NEXT_INDEX
+        tree = self._state.write(index, worktree.objects, worktree.named)
+        worktree.update(tree, index)
+
     def remove(self, worktree: Worktree) -> None:
         """Give a worktree back: it is used again, or else removed."""
         if not worktree.path.is_dir():
@@ -247,6 +210,36 @@ class Worktrees:
         fault_point("before a worktree is removed")
         remove_directory(container)
         self.registry.remove(container)
+
+    # Merging
+
+    def merge(
+        self, changes: Sequence[Change], backups: Path
+    ) -> tuple[AppliedMerge | None, tuple[Conflict, ...]]:
+        """Make changes of files in the project, too, or return why that is not possible.
+
+        The files as they were and as they are then are kept in `backups`.
+        """
+        # A merge, too, may leave something behind.
+        self.registry.open()
+        with temporary_directory("merged") as directory:
+            for _ in range(MERGE_TRIES):
+                plan = plan_merge(self._git, self.root, changes, directory)
+                if plan.conflicts:
+                    return None, plan.conflicts
+                applied = apply_merge(self.root, plan.changes, backups, self._new_journal())
+                if applied is not None:
+                    return applied, ()
+        # Another program writes the same files all the time.
+        return None, tuple(Conflict(one.path, "(it is being written)") for one in changes)
+
+    def _new_journal(self) -> Path:
+        """Return the path for the journal of a merge, found again by `sweep` after a kill."""
+        self.registry.open()
+        name = f"{self.registry.token}-{os.urandom(4).hex()}{JOURNAL_SUFFIX}"
+        return self.registry.directory / name
+
+    # What killed runs left
 
     def sweep(self) -> list[str]:
         """Remove what processes that were killed left behind; return a line about each process.
@@ -312,6 +305,19 @@ class Worktrees:
         for container in self.registry.paths:
             self._discard(container)
         self.registry.close()
+
+    @property
+    def git(self) -> GitCommand:
+        """Calls git in the main worktree."""
+        return GitCommand(self._location.top, self._git.environ)
+
+    @cached_property
+    def _location(self) -> Repository:
+        return find_repository(self._git)
+
+    @cached_property
+    def _state(self) -> ProjectState:
+        return ProjectState(self.git, self._location)
 
 
 def _kept_as(patches: Iterable[str]) -> str:

@@ -627,6 +627,29 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
     assert list((isolated.root / ".ralph/worktrees").iterdir()) == []
 
 
+def test_half_a_worktree_is_no_work_to_keep(isolated: Project) -> None:
+    isolated.write(
+        "conftest.py", "import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))\n"
+    )
+    isolated.write(".gitignore", "pid\n__pycache__/\n")
+    isolated.write(".gitattributes", "parser.txt filter=once\n")
+    # git does not keep all permissions: a copy of it differs.
+    isolated.write("a.txt", "private\n")
+    (isolated.root / "a.txt").chmod(0o600)
+    killed = isolated.root / ".git/killed"
+    kill = f"test -e {killed} || {{ touch {killed}; kill -9 $(cat {isolated.root}/pid) $PPID; }}"
+    isolated.git("config", "filter.once.smudge", f"{kill}; cat")
+    isolated.pytester.runpytest_subprocess(
+        "--ralph-recovery", ISOLATED, "--ralph-executor=true", "specs/demo"
+    )
+    assert killed.exists()
+    result = isolated.run(ISOLATED, executor=append("fixed"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*removed the worktrees of a run that was killed: 1"])
+    assert not (isolated.root / ".ralph/patches").exists()
+
+
 def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
     isolated.write(
         "conftest.py",
