@@ -137,7 +137,7 @@ NOT_A_NAME = re.compile(
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
-    | .*\d%\]? | .*\bcoverage\b.*%.*
+    | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
     | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
