@@ -390,10 +390,8 @@ def _shown_stage(text: str) -> Stage | None:
     programs = load_programs()
     first_word = text.partition(" ")[0]
     is_own = first_word.startswith("./")
-    is_call = is_own or "=" in first_word or program_name(first_word) in programs.first_words
-    if not is_call:
+    if not is_own and program_name(first_word) not in programs.first_words:
         return None
     # What the words behind an unknown program suggest counts only in a command line of our own.
     stages = [stage for stage in read_shown(text) if is_own or programs.has_role(stage.name)]
-    working = [stage for stage in stages if stage.role != "check"]
-    return next(iter([*reversed(working), *stages]), None)
+    return stages[-1] if stages else None

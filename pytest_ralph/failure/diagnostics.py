@@ -139,10 +139,7 @@ def _read_at_place(number: int, line: str) -> Diagnostic | None:
         # What it was given to run cannot be read.
         return Diagnostic(number, text, match["file"], "build", "error")
     level = _level(match["level"] or match["message"])
-    # `a.ts:3:5 - error ...`: TypeScript and pyright.
-    is_types = match["sep"] == " -" and level == "error"
-    shape = "types" if is_types else _shape(match["message"])
-    return Diagnostic(number, text, match["file"], shape, level)
+    return Diagnostic(number, text, match["file"], _shape(match["message"]), level)
 
 
 def _level(message: str) -> str:

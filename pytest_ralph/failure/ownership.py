@@ -86,7 +86,7 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
         or _is_quoted_include(context, finding, name)
     )
     required_by = _lines_below(context, finding, 2)
-    if name.startswith(".") and any(map(REQUIRED_BY_OTHERS.match, required_by)):
+    if any(map(REQUIRED_BY_OTHERS.match, required_by)):
         return replace(finding, verdict="package")
     if context.names(name.removesuffix(".__main__")):
         is_tool = any(stage.program == name for stage in context.stages)

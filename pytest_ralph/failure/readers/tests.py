@@ -55,8 +55,7 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     # The test whose error is quoted comes first: a title names it.
     quoted = examined[readings.index(best)]
     tests = sorted(tests, key=lambda test: test is not quoted)
-    if best.verdict == "test":
-        best = _java_cause(context, best)
+    best = _java_cause(context, best)
     return _with_tests(context, best, tests)
 
 
@@ -143,5 +142,9 @@ def _read_named_test(test: FailedTest, causes: Sequence[Finding]) -> Finding:
 
 def _unloaded_file(test: FailedTest) -> Finding | None:
     """Return the exception that a file named as a test died of while it was loaded."""
-    deaths = [finding for finding in causes_in(test.error, test.line) if finding.verdict in DEATHS]
-    return replace(deaths[0], verdict="build") if deaths and test.named else None
+    if not test.named:
+        return None
+    for finding in causes_in(test.error, test.line):
+        if finding.verdict in DEATHS:
+            return replace(finding, verdict="build")
+    return None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.test_runs.names import name_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
-LONGEST_NAME = 200
 MOST_TESTS = 200
 
 # What a build tool puts before every line of a runner: `[error]   x total`.
@@ -81,7 +81,7 @@ SENTENCES = (
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
     re.compile(
-        r"^(?:\[error\] )?\W*(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
+        r"^\W*(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
         r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
         r"\s*(?:[:.…-]+\s*|\s)(?:has |did |\[ *)?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
         r"(?:: (?P<error>\S.*)|.*)$",
@@ -127,24 +127,6 @@ IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%-"
 PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
-# What only counts tests or speaks about the run.
-NOT_A_NAME = re.compile(
-    r"""(?:
-      tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
-    | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
-    | build | the\ build | results? | overall | test\ run | test\ suite
-    | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
-    | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
-    | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
-    | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
-    | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
-    | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
-    | (?:expected|actual|got|received|fail)\b.*
-    | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
-    | make\b.* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
-    )$""",
-    re.IGNORECASE | re.VERBOSE,
-)
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
@@ -155,38 +137,6 @@ STATED = (
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
 )
-TIME = re.compile(
-    r"\s*(?:\bduration: )?[(\[]?\b[\d.,]+ ?(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
-    re.IGNORECASE,
-)
-PLACE = re.compile(
-    r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
-    r"|\s*\([EF]\) line: \d+ \S+$"
-)
-TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNORECASE)
-# `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
-BEFORE_NAME = re.compile(
-    r"^(?:\[fail\]:? +|\[(?:info|error|warn)\] |- |\|[^|]+\| "
-    r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
-    r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
-    r"|(?:cucumber )?[\w@./\\-]+\.[A-Za-z]\w{0,7}(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
-    r"|\[ *[\d.]+ ?m?s\] )+"
-)
-# `test adds (CartTest)`, `test_total (shop.tests.CartTest.test_total)`
-OF_CLASS = re.compile(
-    r"^(?P<test>test )?(?P<name>\w+|(?<=^test ).+) \((?P<class>[\w.]+)\)(?: \(.*\))?$"
-)
-REMARK = re.compile(
-    r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
-    r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
-    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$"
-)
-NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
-# Dots, or how the test ended: `cart::total: CRASH!`
-NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
-# The name of a suite, and of the test in quotes: `cart  "totals the prices"`.
-IN_SUITE = re.compile(r"^\w[\w ]*  \"([^\"]+)\"$")
-QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
 # What the block below a name says about the failure, the most telling first.
 THROWN = re.compile(
     r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
@@ -197,7 +147,7 @@ MACRO = re.compile(
     r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"
 )
 COMPARED = re.compile(
-    r"^(?:\[info\])?[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
+    r"^[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
     r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
     r"\b.*)",
     re.IGNORECASE,
@@ -365,8 +315,8 @@ class _ShapeReader:
         if stated:
             text = stated["name"]
             error = stated["error"]
-        name = clean_name(text)
-        if not name or len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
+        name = name_in(text)
+        if not name:
             return None
         found = Quote(number, error) if error else self._expectation(number)
         return FailedTest(name, found.text, found.line)
@@ -429,31 +379,6 @@ def _before(line: str, mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = line[: mark.start()]
     return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
-
-
-def clean_name(text: str) -> str:
-    """Return the name of a test without its number, time, place and quotes."""
-    name = BEFORE_NAME.sub("", NUMBER.sub("", REMARK.sub("", text.strip())))
-    name = TEST_LABEL.sub("", name)
-    before = ""
-    while name != before:
-        before = name
-        name = TIME.sub("", REMARK.sub("", name))
-        without_place = PLACE.sub("", name).strip(" :─━═")
-        name = without_place or name.strip(" :─━═")
-        name = NAME_END.sub("", name)
-    return _with_class(QUOTED.sub(r"\2", IN_SUITE.sub(r"\1", name)))
-
-
-def _with_class(name: str) -> str:
-    """Return `shop.CartTest.test_total` for `test_total (shop.CartTest)`."""
-    match = OF_CLASS.match(name)
-    if match is None:
-        return name
-    if match["test"]:
-        return match["name"]
-    method = f".{match['name']}"
-    return match["class"] if match["class"].endswith(method) else match["class"] + method
 
 
 def _indent(line: str) -> int:
