@@ -121,11 +121,11 @@ class Document:
             return self.spec.tasks[position]
 
         renumbered = [
-            position
-            for position, other in enumerate(self.spec.tasks)
+            other
+            for other in self.spec.tasks
             if other.title == task.title and other.verify.text == task.verify.text
         ]
-        return self.spec.tasks[renumbered[0]] if len(renumbered) == 1 else None
+        return renumbered[0] if len(renumbered) == 1 else None
 
     def named(self, name: str) -> Task:
         """Return the task with this name or id."""
@@ -328,8 +328,15 @@ def with_boxes(source: str, path: Path, boxes: Mapping[str, bool]) -> str:
 
 
 def cleared_line(line: str) -> str:
-    """Return the first line of a task with its box cleared."""
-    return re.sub(r"\[[xX]\]", "[ ]", line, count=1)
+    """Return the first line of a task with its box cleared; unchanged if it has no ticked box."""
+    for box in re.finditer(r"\[[xX]\]", line):
+        before = line[: box.start()]
+        after = line[box.end() :]
+        cleared = f"{before}[ ]{after}"
+        # Not one in the title.
+        if ticked_line(cleared) == f"{before}[x]{after}":
+            return cleared
+    return line
 
 
 def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:

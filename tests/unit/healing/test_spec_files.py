@@ -75,6 +75,22 @@ def test_every_sort_of_open_box_is_ticked(path: Path, box: str) -> None:
     assert done == ["1.1", "1.2", "1.5"]
 
 
+@pytest.mark.parametrize(
+    "heading", ["- [ ] 1.1 Read [x]", "### Task 1.1: Read [x] boxes", "### [ ] 1.1 Read [x]s"]
+)
+def test_a_box_in_a_title_stays(path: Path, heading: str) -> None:
+    path.write_text(f"# Tasks\n\n{heading}\n\n  **Verify**: `true`\n", encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    work = open_spec_files(path)
+    (task,) = work.spec.tasks
+    work.passed(task)
+    assert work.is_checked(task)
+    work.take_back(task)
+
+    assert not work.is_checked(task)
+    assert path.read_text(encoding="utf-8") == before
+
+
 SOURCES = {
     "plain": TASKS,
     "total with one more digit": f"---\ntotal_tasks: 9\n---\n{TASKS}",
