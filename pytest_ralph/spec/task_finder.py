@@ -112,28 +112,42 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     sure_lines = [block.line for block in checkboxes if block.title.certain]
     tasks = set()
     for block in candidates:
-        if _is_task(text, block, sure_lines) and not _only_groups(text, block, candidates):
+        if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
+    tasks |= _verified_on_their_line(text, candidates, tasks)
     tasks -= _boxes_of_headings(text, candidates, tasks)
     return [block for block in candidates if block.line in tasks]
 
 
-def _is_task(text: TaskText, block: TaskBlock, sure_lines: Sequence[int]) -> bool:
+def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
     """Whether a candidate is a task by its id and fields.
 
     `sure_lines` are those of the checkboxes that are tasks by their id alone.
     """
     if not block.level:
-        if block.title.certain or block.has_field(WORK_FIELDS):
-            return True
-        # `- [ ] Verify: …` below another box is the Verify field of that box.
-        is_field = text.field_name(block.line) == "Verify"
-        return not is_field and inline_verify(text.lines[block.line]) != ""
+        return block.title.certain or block.has_field(WORK_FIELDS)
     if _holds_any(block, sure_lines):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
     return block.title.certain or block.has_field(_HEADING_FIELDS)
+
+
+def _verified_on_their_line(
+    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
+) -> set[int]:
+    """Return boxes such as `- [ ] Add the guide | Verify: …`, but not the criteria of a task."""
+    found: set[int] = set()
+    task_end = 0
+    for block in candidates:
+        if block.line in tasks:
+            task_end = max(task_end, block.end)
+        elif block.level or block.line < task_end:
+            continue
+        # `- [ ] Verify: …` is a field.
+        elif text.field_name(block.line) != "Verify" and inline_verify(text.lines[block.line]):
+            found.add(block.line)
+    return found
 
 
 def _boxes_of_headings(

@@ -273,6 +273,7 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
             ["1"],
         ),
         ("### 1.2 a\n- [ ] b\n- [ ] **Verify:** `x`\n", ["1.2"]),
+        ("- [ ] 1.1 a\n  - [ ] b — verify: `x`\n- [ ] c — verify: `y`\n", ["1.1", "c-verify-y"]),
         ("# Task 014: a plan\n## Task 7: b\n- [ ] **Step 1: c**\n## Task 8: d\n", ["7", "8"]),
         ("### Task 1: a\n#### Steps\n- [ ] b\n- [ ] c\n**Verify**: `x`\n", ["1"]),
         (
