@@ -265,6 +265,7 @@ _SUBJECT = (
     r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
+_RESULT_VERB = r"(?:(?P<verb>returns|equals|is|expect|→|={1,2}) ?)"
 _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
 _NUMBER = (
     r"(?:(?:count|value|number|total) )?(?:of )?(?!(?<=all )[1-9])(?P<op>>=|<=|>|<|!=|==?)? ?"
@@ -458,10 +459,16 @@ PATTERNS = (
         statements.results,
     ),
     Pattern(
+        "exception as the outcome",
+        _form(rf"{_RESULT_VERB}{_BETWEEN}{_VALUES}{_HOW}"),
+        statements.exception,
+        of=lambda command: command.stdout is not Stdout.LINES and not is_http(command),
+    ),
+    Pattern(
         "outcome as a word",
         _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
         statements.outcome_word,
-        of=_fails_on_errors,
+        of=lambda command: command.stdout is Stdout.STATUS,
     ),
     Pattern(
         "text that must not be there",

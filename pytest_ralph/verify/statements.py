@@ -46,7 +46,6 @@ _NOT_LITERAL = regex(
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")
-# `python -c "import old"` → `ModuleNotFoundError`
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
@@ -285,19 +284,19 @@ def results(said: Statement) -> Answer:
     return [] if said.is_of_tool else expect_something(said.command)
 
 
+def exception(said: Statement) -> Answer:
+    """`python -c "import old"` → `ModuleNotFoundError`: it fails."""
+    return failure(said) if any(map(_EXCEPTION.fullmatch, said.texts)) else None
+
+
 def outcome_word(said: Statement) -> Answer:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
-    if said.command.stdout is Stdout.LINES or len(said.texts) != 1:
+    if len(said.texts) != 1 or said.texts[0] in said.command.text:
+        return None
+    is_shouted = not said.verb and said.values[0].kind == "capitals"
+    if said.verb not in _RESULT_VERBS and not is_shouted:
         return None
     word = said.texts[0]
-    is_result = said.verb in _RESULT_VERBS
-    if is_result and _EXCEPTION.fullmatch(word):
-        return failure(said)
-    if not said.is_of_tool or word in said.command.text:
-        return None
-    is_shouted = said.values[0].kind == "capitals" and not said.verb
-    if not is_result and not is_shouted:
-        return None
     if word.upper() in _PASSING:
         return []
     if word.upper() in _FAILING:
