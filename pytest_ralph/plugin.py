@@ -82,18 +82,9 @@ def _add_to_command_line(group: Any, option: Option) -> None:
         _add_mode(group, option)
         return
     text = option.help
-    keywords: dict[str, Any] = {}
-    if not option.takes_value:
-        keywords = {"action": "store_true", "default": None}
-    elif option.kind == "mode":
-        nargs = "?" if option.without_value else None
-        keywords = {"metavar": option.metavar, "nargs": nargs, "const": option.without_value}
-    else:
-        action = "append" if option.kind == "texts" else "store"
-        keywords = {"metavar": option.metavar, "action": action}
-        if option.default:
-            text += f" (default: {option.default})"
-    group.addoption(option.flag, dest=option.key, help=text, **keywords)
+    if option.takes_value and option.default:
+        text += f" (default: {option.default})"
+    group.addoption(option.flag, dest=option.key, help=text, **_argparse_keywords(option))
 
     if option.kind == "switch":
         group.addoption(
@@ -102,6 +93,17 @@ def _add_to_command_line(group: Any, option: Option) -> None:
             action="store_false",
             help=f"turn {option.name} off",
         )
+
+
+def _argparse_keywords(option: Option) -> dict[str, Any]:
+    """Return how argparse is to read an option."""
+    if not option.takes_value:
+        return {"action": "store_true", "default": None}
+    if option.kind == "mode":
+        nargs = "?" if option.without_value else None
+        return {"metavar": option.metavar, "nargs": nargs, "const": option.without_value}
+    action = "append" if option.kind == "texts" else "store"
+    return {"metavar": option.metavar, "action": action}
 
 
 def _add_mode(group: Any, option: Option) -> None:

@@ -157,11 +157,12 @@ class Summary:
             self._detail(line, "  ")
         is_brief = task.bad and self.verbosity < 1
         self._fixes(task, is_brief=is_brief)
-        if not task.bad:
-            for line in self._own_notes(task):
-                self._detail(line, "  ")
+        # FAILURES has the notes on a failed task.
+        details = [] if task.bad else list(self._own_notes(task))
         if task.commit and task.passed:
-            self._detail(f"committed as {task.commit[:12]}", "  ")
+            details.append(f"committed as {task.commit[:12]}")
+        for line in details:
+            self._detail(line, "  ")
         self._warnings(task, "  ")
         has_ended = task.passed or bool(task.final)
         if has_ended and task.fixes and not is_brief:

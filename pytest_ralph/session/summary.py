@@ -54,6 +54,7 @@ class EndOfRun:
         self.run.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a task; of several runs of it, the last one."""
         if report.failed:
             self.results.failed_reports.add(report.nodeid)
         result = task_result(report)
@@ -177,6 +178,7 @@ class EndOfRun:
         github.report(self.results.summary, os.environ, write_line, annotate_failures=not annotated)
 
     def pytest_terminal_summary(self, terminalreporter: object) -> None:
+        """Write the `ralph` section."""
         if not is_terminal_reporter(terminalreporter):
             # A plugin replaced pytest's reporter, and decides what is shown.
             return
@@ -255,6 +257,7 @@ class EndOfRun:
         return verbosity >= 2 and bool(halted) and not self.run.settings.keep_going
 
     def pytest_unconfigure(self) -> None:
+        """Remove the logs, backups and history of old runs."""
         if self.run.worker or not self.results.by_nodeid:
             return
         for directory in (self.run.directory / LOGS_NAME, self.run.backups.parent):

@@ -106,6 +106,7 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in what a worker sent along with a report, and stop all after `--maxfail`."""
         if report.when == "call" and hasattr(report, "ralph"):
             self._called[report.nodeid] = report
         elif report.when == "teardown":
@@ -156,6 +157,7 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take in what a worker sent at its end, or end what a dead one left running."""
         message = getattr(node, "workeroutput", {}).get(KEY, {})
         self._receive(message)
         if "root" in message:

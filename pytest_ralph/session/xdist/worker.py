@@ -71,6 +71,7 @@ class Worker:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send along with each report what the controller has not received yet."""
         report = yield
         message = self._take_message()
         if self.run.run_directory.is_elsewhere and hasattr(report, "ralph"):
