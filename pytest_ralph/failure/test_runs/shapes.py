@@ -3,7 +3,7 @@
 A shape means a failing test only where tests are known to have run. Of several shapes the one
 counts that names as many tests as the summary says have failed, else the first in this order: a
 list below a heading, a sentence that names the test, a line marked as failed at its start, a name
-between two rulers, and a line marked at its end.
+between two rulers, a line marked at its end, and indented lines below a heading.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote
 from pytest_ralph.failure.test_runs.names import name_in
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.output import CommandOutput
 
-LONGEST_BLOCK = 40
-LINES_ABOVE = 8
 MOST_TESTS = 200
 
 # What a build tool puts before every line of a runner: `[error]   x total`.
@@ -136,38 +135,6 @@ STATED = (
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
-)
-# What the block below a name says about the failure, the most telling first.
-THROWN = re.compile(
-    r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
-    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
-)
-MACRO = re.compile(
-    r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
-    r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"
-)
-COMPARED = re.compile(
-    r"^[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
-    r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
-    r"\b.*)",
-    re.IGNORECASE,
-)
-ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$")
-# A line that only names the value on the next line.
-LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
-# Where it failed, or the head of a column or of a value on the next line.
-NOT_AN_EXPECTATION = re.compile(
-    r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
-    r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
-    r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
-    r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
-    r"|\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
-    r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
-    r"|# of (?:un)?expected |Message:$"
-    r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed)?\b)"
-    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
 )
 
 
@@ -301,7 +268,7 @@ class _ShapeReader:
                 continue
             # Below the name may stand a description.
             below = next((at for at in (number + 1, number + 2) if at in rulers), None)
-            if below and any(FAILED_WORD.search(self.lines[at]) for at in self._block(below)):
+            if below and any(map(FAILED_WORD.search, self._blocks.lines_below(below))):
                 yield Title(below, name)
 
     def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:
@@ -318,7 +285,7 @@ class _ShapeReader:
         name = name_in(text)
         if not name:
             return None
-        found = Quote(number, error) if error else self._expectation(number)
+        found = Quote(number, error) if error else self._blocks.expectation(number)
         return FailedTest(name, found.text, found.line)
 
     def _whole_title(self, text: str, number: int) -> str:
@@ -335,33 +302,10 @@ class _ShapeReader:
             indent = _indent(line)
         return text
 
-    def _expectation(self, number: int) -> Quote:
-        """Return the line of a block that says what was expected, else one above the name."""
-        block = self._block(number)
-        telling = self._telling(block)
-        below = (
-            first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
-            or first_quote(self.lines, block, (LABEL,))
-            or first_quote(self.lines, telling, (ANY_WORDS,))
-        )
-        if below:
-            return below
-        lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
-        above = list(takewhile(lambda at: at not in self._boundaries, lines_above))
-        found = first_quote(self.lines, self._telling(above), (THROWN, COMPARED))
-        return found or Quote(number, "")
-
-    def _telling(self, numbers: Iterable[int]) -> list[int]:
-        return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]
-
-    def _block(self, number: int) -> list[int]:
-        """Return the numbers of the lines below a title, up to the next title or the summary."""
-        end = number + 1
-        while end < len(self.lines) and end not in self._boundaries:
-            end += 1
-        return list(range(number + 1, min(end, number + 1 + LONGEST_BLOCK)))
-
     @cached_property
+    def _blocks(self) -> Blocks:
+        return Blocks(self.lines, self._boundaries())
+
     def _boundaries(self) -> frozenset[int]:
         """Numbers of the lines at which a block ends."""
         found = set()

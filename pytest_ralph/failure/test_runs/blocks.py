@@ -1,0 +1,81 @@
+"""What a runner says about a failing test: the lines of the block below its title."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from pytest_ralph.failure.test_runs.failed_test import Quote, first_quote
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+LONGEST_BLOCK = 40
+LINES_ABOVE = 8
+# What the block below a name says about the failure, the most telling first.
+THROWN = re.compile(
+    r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
+    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
+)
+MACRO = re.compile(
+    r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
+    r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"
+)
+COMPARED = re.compile(
+    r"^[^\w(]{0,20}(?P<error>.*\b(?:expect(?:ed|ation)?|assert\w*|should|got|received"
+    r"|actual|want|not equal|mismatch\w*|differs?|was|!=|require[sd]?|check failed|error(?=:))"
+    r"\b.*)",
+    re.IGNORECASE,
+)
+ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$")
+# A line that only names the value on the next line.
+LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
+# Where it failed, or the head of a column or of a value on the next line.
+NOT_AN_EXPECTATION = re.compile(
+    r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
+    r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
+    r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
+    r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
+    r"|\d+ *[|:│]"
+    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
+    r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
+    r"|# of (?:un)?expected |Message:$"
+    r"|\[?Captured|Ran \d+|Use -p"
+    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed)?\b)"
+    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
+)
+
+
+class Blocks:
+    """The blocks of an output; each ends at the next of the numbered `boundaries`."""
+
+    def __init__(self, lines: Sequence[str], boundaries: Collection[int]) -> None:
+        self.lines = lines
+        self.boundaries = boundaries
+
+    def below(self, number: int) -> list[int]:
+        """Return the numbers of the lines below a title, up to the next title or the summary."""
+        block = range(number + 1, min(len(self.lines), number + 1 + LONGEST_BLOCK))
+        return list(takewhile(lambda at: at not in self.boundaries, block))
+
+    def lines_below(self, number: int) -> list[str]:
+        """Return the lines themselves."""
+        return [self.lines[at] for at in self.below(number)]
+
+    def expectation(self, number: int) -> Quote:
+        """Return the line of a block that says what was expected, else one above the name."""
+        block = self.below(number)
+        telling = self._telling(block)
+        lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
+        above = takewhile(lambda at: at not in self.boundaries, lines_above)
+        return (
+            first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
+            or first_quote(self.lines, block, (LABEL,))
+            or first_quote(self.lines, telling, (ANY_WORDS,))
+            or first_quote(self.lines, self._telling(above), (THROWN, COMPARED))
+            or Quote(number, "")
+        )
+
+    def _telling(self, numbers: Iterable[int]) -> list[int]:
+        return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]
