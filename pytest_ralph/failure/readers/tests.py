@@ -48,23 +48,33 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     tests = context.failed_tests
     if not tests:
         return None
-    examined = tests[:MOST_TESTS]
-    readings = [_read_test(context, test) for test in examined]
-    unloaded = [finding for finding, test in zip(readings, examined, strict=True) if not test.named]
-    best = min(unloaded or readings, key=_weight)
-    # The test whose error is quoted comes first: a title names it.
-    quoted = examined[readings.index(best)]
-    tests = sorted(tests, key=lambda test: test is not quoted)
-    best = _java_cause(context, best)
-    return _with_tests(context, best, tests)
+    readings = {test: _read_test(context, test) for test in tests[:MOST_TESTS]}
+    unloaded = [test for test in readings if not test.named]
+    quoted = min(unloaded or readings, key=lambda test: _weight(readings[test]))
+    finding = _java_cause(context, readings[quoted])
+    return _with_tests(context, finding, quoted, tests)
 
 
-def _with_tests(context: FailureContext, finding: Finding, tests: Sequence[FailedTest]) -> Finding:
-    """Return the finding with the names of the tests, and with an error if it has none yet."""
+def read_marked_tests(context: FailureContext) -> Finding | None:
+    """Return what lines amount to that are only marked as failed."""
+    tests = context.marked_tests
+    if not tests:
+        return None
+    quoted = min(tests, key=lambda test: not test.error)
+    return _with_tests(context, Finding("test", quoted.error, quoted.line), quoted, tests)
+
+
+def _with_tests(
+    context: FailureContext, finding: Finding, quoted: FailedTest, tests: Sequence[FailedTest]
+) -> Finding:
+    """Return the finding with an error and with the names of the tests.
+
+    The test whose error is quoted comes first: a title names it.
+    """
     if not finding.error:
         finding = _with_stated_error(context, finding)
-    names = tuple(test.name for test in tests if test.named)
-    return replace(finding, tests=names)
+    names = [test.name for test in (quoted, *tests) if test.named]
+    return replace(finding, tests=tuple(dict.fromkeys(names)))
 
 
 def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
@@ -78,16 +88,6 @@ def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
     if finding.line >= 0:
         return replace(finding, error=context.output.lines[finding.line].strip())
     return replace(finding, error=NO_ERROR)
-
-
-def read_marked_tests(context: FailureContext) -> Finding | None:
-    """Return what lines amount to that are only marked as failed."""
-    tests = context.marked_tests
-    if not tests:
-        return None
-    # The test whose error is quoted comes first: a title names it.
-    tests = sorted(tests, key=lambda test: not test.error)
-    return _with_tests(context, Finding("test", tests[0].error, tests[0].line), tests)
 
 
 def _weight(finding: Finding) -> tuple[int, bool]:
@@ -105,46 +105,37 @@ def _java_cause(context: FailureContext, best: Finding) -> Finding:
 
 
 def _read_test(context: FailureContext, test: FailedTest) -> Finding:
-    verdict = "test" if test.named else "build"
+    """Return what the error of one test means."""
+    plain = Finding("test" if test.named else "build", test.error, test.line)
     if ASSERTION.match(test.error):
-        return Finding(verdict, test.error, test.line)
-
+        return plain
     causes = [with_owner(context, finding) for finding in causes_in(test.error, test.line)]
     causes.sort(key=lambda finding: finding.rank)
-
-    is_file = context.project.find(test.name) is not None
-    if not test.named or is_file:
-        found = _first_cause(causes) or _unloaded_file(test) or context.cause
-        return found or Finding(verdict, test.error, test.line)
-    return _read_named_test(test, causes)
+    if test.named and not context.project.find(test.name):
+        return _read_inside_test(causes, plain)
+    return _read_loading(causes) or context.cause or plain
 
 
-def _first_cause(causes: Sequence[Finding]) -> Finding | None:
-    """Return why a test file could not be run; a time limit of the runner is a failed check."""
-    if not causes or not causes[0].is_cause:
-        return None
-    if causes[0].verdict == "timeout":
-        return replace(causes[0], type=VERIFICATION_FAILED)
-    return causes[0]
-
-
-def _read_named_test(test: FailedTest, causes: Sequence[Finding]) -> Finding:
-    """Return what a test that ran amounts to: a cause outside the code, or a failed expectation."""
+def _read_inside_test(causes: Sequence[Finding], plain: Finding) -> Finding:
+    """Return what a test met: a cause outside the code, or a failed expectation."""
     for finding in causes:
         if finding.verdict in OUTSIDE:
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(test.error):
-        return Finding("crash", test.error, test.line, type=VERIFICATION_FAILED)
-    return Finding("test", test.error, test.line)
+    if WORKER_DEATH.search(plain.error):
+        return replace(plain, verdict="crash", type=VERIFICATION_FAILED)
+    return plain
 
 
-def _unloaded_file(test: FailedTest) -> Finding | None:
-    """Return the exception that a file named as a test died of while it was loaded."""
-    if not test.named:
-        return None
-    for finding in causes_in(test.error, test.line):
+def _read_loading(causes: Sequence[Finding]) -> Finding | None:
+    """Return why a file of tests could not be loaded."""
+    for finding in causes:
+        if finding.verdict == "timeout":
+            # A time limit of the runner is a failed check.
+            return replace(finding, type=VERIFICATION_FAILED)
+        if finding.is_cause:
+            return finding
         if finding.verdict in DEATHS:
             return replace(finding, verdict="build")
     return None
