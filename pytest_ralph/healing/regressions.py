@@ -69,9 +69,10 @@ class PassedTask:
 
     def __post_init__(self) -> None:
         self.files = tuple(dict.fromkeys((*self.task.files, *self.result.changed)))
-        for attempt in self.result.verifications[-1:]:
-            self.verified_from = attempt.started
-            self.verified_until = attempt.started + attempt.duration
+        verifications = self.result.verifications
+        if verifications:
+            self.verified_from = verifications[-1].started
+            self.verified_until = self.verified_from + verifications[-1].duration
 
     def may_be_broken_by(self, work: Work, root: Path) -> bool:
         """Whether work on another task changed files of this one since it was verified.
