@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.fixing.snapshot import (
+from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
     is_same_now,

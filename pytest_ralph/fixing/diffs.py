@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_ralph.fixing.snapshot import Change, FileState
+    from pytest_ralph.fixing.file_state import Change, FileState
 
 # Larger files are seldom written by hand, and a diff of them says little.
 MAX_FILE_SIZE = 200_000

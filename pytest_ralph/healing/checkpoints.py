@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import sweep
 from pytest_ralph.fixing.errors import GitError
-from pytest_ralph.fixing.snapshot import is_too_large
+from pytest_ralph.fixing.file_state import is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from pytest_ralph.fixing.file_state import Change, FileState
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.git.rollback import RollbackResult
-    from pytest_ralph.fixing.snapshot import Change, FileState, Snapshot
+    from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task
@@ -236,8 +237,8 @@ class Checkpoints:
         Without an executor's work, the build was broken before this run.
         """
         # Imported here: only a rollback needs it.
+        from pytest_ralph.fixing.file_state import Change, is_same
         from pytest_ralph.fixing.git.rollback import Target
-        from pytest_ralph.fixing.snapshot import Change, is_same
         from pytest_ralph.running.open_files import files_being_written
 
         tree = self._services.tree

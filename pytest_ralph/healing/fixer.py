@@ -17,9 +17,9 @@ from pytest_ralph.failure.failure import BROKEN_BUILD, NO_FIX, NOT_COMPLETE
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.agents import display_name
 from pytest_ralph.fixing.diffs import diff_of
+from pytest_ralph.fixing.file_state import put_back
 from pytest_ralph.fixing.repairs import find_repair
 from pytest_ralph.fixing.shorten import shortened_diff
-from pytest_ralph.fixing.snapshot import put_back
 from pytest_ralph.healing.attempt_log import NOT_SAID
 from pytest_ralph.healing.decide import (
     AGAIN,
@@ -51,8 +51,8 @@ from pytest_ralph.text.inert import one_line
 if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Trouble
+    from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.repairs.base import Repair
-    from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.executor_run import ObservedRun
     from pytest_ralph.healing.task_run import TaskRun
     from pytest_ralph.spec.task import Task

@@ -23,8 +23,8 @@ from pytest_ralph.fixing.check_files import (
     is_test,
 )
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import Change, put_back
 from pytest_ralph.fixing.git.position import movements
-from pytest_ralph.fixing.snapshot import Change, put_back
 from pytest_ralph.healing.plan_guard import PlanGuard, content_of
 from pytest_ralph.healing.regressions import is_named
 from pytest_ralph.history.directory import remove_links

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.fixing.agents.base import Executor, Job, Outcome, Trouble
+    from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.isolation.merge import Conflict
     from pytest_ralph.fixing.isolation.worktree import Worktree
-    from pytest_ralph.fixing.snapshot import Change
     from pytest_ralph.healing.executor_run import VerifyIn
     from pytest_ralph.healing.guard import Guard
     from pytest_ralph.healing.services import Services

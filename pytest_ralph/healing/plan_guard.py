@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import STATE_NAME, TASKS_NAME, file_signature, replace_if_unchanged
-from pytest_ralph.fixing.snapshot import put_back
+from pytest_ralph.fixing.file_state import put_back
 from pytest_ralph.healing.document import (
     changed_checks,
     differs_in_ticks_only,
@@ -26,7 +26,7 @@ from pytest_ralph.spec.document import Spec, SpecError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_ralph.fixing.snapshot import Change, FileState
+    from pytest_ralph.fixing.file_state import Change, FileState
     from pytest_ralph.healing.services import Services
     from pytest_ralph.healing.spec_files import SpecFiles
     from pytest_ralph.spec.task import Task

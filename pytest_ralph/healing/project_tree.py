@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.git.index import Index
-    from pytest_ralph.fixing.snapshot import Change, Snapshot
+    from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.plan_guard import PlanBefore
 
 # Files that git ignores are listed again after this many seconds: few are made during a run.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.fixing.file_state import Change, new_state
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.isolation.patch import keep_patch
-from pytest_ralph.fixing.snapshot import Change, new_state
 from pytest_ralph.spec.document import Spec
 from pytest_ralph.spec.state_file import DEFAULTS
 from tests.docs.literal import DOCS, blocks

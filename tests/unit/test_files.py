@@ -14,7 +14,7 @@ import pytest
 
 from pytest_ralph import files as disk
 from pytest_ralph.files import FileLock
-from pytest_ralph.fixing.snapshot import Change, FileState, put_back, state_of
+from pytest_ralph.fixing.file_state import Change, FileState, put_back, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import is_too_large, put_back
 from pytest_ralph.fixing.git.command import GitCommand, Repository, find_repository
 from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
@@ -41,14 +42,13 @@ from pytest_ralph.fixing.git.preconditions import (
 )
 from pytest_ralph.fixing.git.rollback import Rollback, Target, target_of_commit
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
-from pytest_ralph.fixing.snapshot import is_too_large, put_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.git.index import Index, IndexFile
     from pytest_ralph.fixing.git.rollback import RollbackResult
-    from pytest_ralph.fixing.snapshot import Change
 
 
 class Git:

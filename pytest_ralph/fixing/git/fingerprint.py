@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
-from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, FileState, is_unchanged, state_of
+from pytest_ralph.fixing.file_state import FileState, is_unchanged, state_of
+from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE
 from pytest_ralph.running.open_files import files_being_written
 
 if TYPE_CHECKING:

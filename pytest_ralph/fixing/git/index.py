@@ -7,15 +7,15 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import is_behind_link
 from pytest_ralph.fixing.git.command import null_separated
-from pytest_ralph.fixing.snapshot import is_behind_link
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
+    from pytest_ralph.fixing.file_state import FileState
     from pytest_ralph.fixing.git.command import GitCommand
-    from pytest_ralph.fixing.snapshot import FileState
 
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 # The name of the empty file in repositories of both formats.

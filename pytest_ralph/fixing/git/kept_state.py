@@ -30,7 +30,7 @@ from pytest_ralph.fixing.git.index import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.fixing.snapshot import Change, FileState
+    from pytest_ralph.fixing.file_state import Change, FileState
 
 # The user may have told git to take another object in the place of one.
 AS_STORED = {"GIT_NO_REPLACE_OBJECTS": "1"}

@@ -12,15 +12,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import is_same, is_same_now
 from pytest_ralph.fixing.git.index import IndexEntry, git_mode
 from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
-from pytest_ralph.fixing.snapshot import is_same, is_same_now
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from pytest_ralph.fixing.file_state import Change, FileState
     from pytest_ralph.fixing.git.command import GitCommand
-    from pytest_ralph.fixing.snapshot import Change, FileState
 
 
 # Path relative to the top of the repository → version to commit; None removes the file.

@@ -13,19 +13,11 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import GITIGNORE_NAME, fault_point
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import Change, is_same_now, put_back, state_below, state_of
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import Index, IndexEntry, read_index, set_index
 from pytest_ralph.fixing.git.kept_state import SCRIPT_NAME, KeptState
-from pytest_ralph.fixing.snapshot import (
-    MAX_FILE_SIZE,
-    MAX_TOTAL_SIZE,
-    Change,
-    Snapshot,
-    is_same_now,
-    put_back,
-    state_below,
-    state_of,
-)
+from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, MAX_TOTAL_SIZE, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
-from pytest_ralph.fixing.git.index import git_mode
-from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
-from pytest_ralph.fixing.snapshot import (
+from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
     has_same_content,
@@ -32,6 +30,8 @@ from pytest_ralph.fixing.snapshot import (
     stored_state,
     undo_change,
 )
+from pytest_ralph.fixing.git.index import git_mode
+from pytest_ralph.fixing.git.merge_text import ConflictError, merge_text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence

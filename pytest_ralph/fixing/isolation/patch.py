@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import temporary_directory, unused_path
+from pytest_ralph.fixing.file_state import write_state
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.snapshot import write_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.snapshot import Change, FileState
+    from pytest_ralph.fixing.file_state import Change, FileState
 
 PATCHES_NAME = "patches"
 # Whatever the user's configuration says: each byte as it is in the files.

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, file_signature
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import is_too_large
 from pytest_ralph.fixing.git.command import null_separated
 from pytest_ralph.fixing.git.index import flagged_paths, read_index, stage_files
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.isolation.links import named_ignored_files
-from pytest_ralph.fixing.snapshot import is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

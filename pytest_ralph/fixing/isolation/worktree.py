@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
+from pytest_ralph.fixing.file_state import Change, is_too_large, stored_state, write_state
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
 from pytest_ralph.fixing.git.index import LITERAL
 from pytest_ralph.fixing.isolation.links import ignored_paths, named_ignored_files
 from pytest_ralph.fixing.isolation.merge import plan_merge
-from pytest_ralph.fixing.snapshot import Change, is_too_large, stored_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -25,6 +25,7 @@ from pytest_ralph.files import (
 )
 from pytest_ralph.fixing.change_log import read_changes, undo_changes
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.file_state import is_same_now
 from pytest_ralph.fixing.git.command import (
     GitCommand,
     Repository,
@@ -44,12 +45,11 @@ from pytest_ralph.fixing.isolation.project_state import ProjectState
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
 from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
-from pytest_ralph.fixing.snapshot import is_same_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pytest_ralph.fixing.snapshot import Change
+    from pytest_ralph.fixing.file_state import Change
 
 # How often a merge is planned again because a file was written meanwhile.
 MERGE_TRIES = 10

@@ -11,7 +11,8 @@ from pytest_ralph.running.runner import RunError
 from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
-    from pytest_ralph.fixing.snapshot import Change, Snapshots
+    from pytest_ralph.fixing.file_state import Change
+    from pytest_ralph.fixing.snapshot import Snapshots
     from pytest_ralph.running.runner import Runner
 
 # Seconds for one call.

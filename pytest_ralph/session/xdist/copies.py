@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
 from pytest_ralph.fixing.change_log import undo_changes
-from pytest_ralph.fixing.snapshot import stored_state, write_state
+from pytest_ralph.fixing.file_state import stored_state, write_state
 from pytest_ralph.session.locks import spec_key
 from pytest_ralph.session.run_directory import NEW_NAME
 from pytest_ralph.session.xdist.outbox import pack, unpack

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES, temporary_directory
 from pytest_ralph.fixing.errors import GitError, RecoveryError
+from pytest_ralph.fixing.file_state import Change, write_state
 from pytest_ralph.fixing.isolation.patch import keep_patch
-from pytest_ralph.fixing.snapshot import Change, write_state
 from pytest_ralph.healing.ticks import record_tick
 from pytest_ralph.session.xdist.outbox import repeat, unpack
 

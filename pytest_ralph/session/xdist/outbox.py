@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.change_log import read_changes
-from pytest_ralph.fixing.snapshot import new_state, stored_state
+from pytest_ralph.fixing.file_state import new_state, stored_state
 from pytest_ralph.healing.guard import SEVERAL
 from pytest_ralph.healing.modification import Modification, ModificationError
 from pytest_ralph.healing.spec_files import SpecFiles
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from pytest_ralph.fixing.snapshot import FileState
+    from pytest_ralph.fixing.file_state import FileState
     from pytest_ralph.healing.spec_run import SpecRun
     from pytest_ralph.results import TaskResult
     from pytest_ralph.session.run import Run

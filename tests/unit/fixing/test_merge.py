@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge
-from pytest_ralph.fixing.isolation.patch import keep_patch
-from pytest_ralph.fixing.snapshot import (
+from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
     is_same_now,
@@ -20,6 +17,9 @@ from pytest_ralph.fixing.snapshot import (
     stored_state,
     write_state,
 )
+from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge
+from pytest_ralph.fixing.isolation.patch import keep_patch
 
 if TYPE_CHECKING:
     from pathlib import Path

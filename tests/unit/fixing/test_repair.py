@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_ralph.failure.failure import Failure
+from pytest_ralph.fixing.file_state import put_back
 from pytest_ralph.fixing.repairs import REPAIRS, find_repair
-from pytest_ralph.fixing.snapshot import Snapshots, put_back
+from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pytest_ralph.fixing import snapshot
-from pytest_ralph.fixing.snapshot import Change, Snapshots, put_back
+from pytest_ralph.fixing.file_state import Change, put_back
+from pytest_ralph.fixing.snapshot import Snapshots
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 
 from pytest_ralph.failure.failure import BROKEN_BUILD, CIRCULAR_FIX, VERIFICATION_FAILED, Failure
 from pytest_ralph.fixing.agents.base import Outcome
+from pytest_ralph.fixing.file_state import Change
 from pytest_ralph.fixing.prompts import Tried
 from pytest_ralph.fixing.repairs.base import Repair, RepairResult
-from pytest_ralph.fixing.snapshot import Change
 from pytest_ralph.healing.attempt_log import HEAD, TAIL, AttemptLog
 from pytest_ralph.healing.decide import Decision
 from pytest_ralph.healing.executor_run import ObservedRun
