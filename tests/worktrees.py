@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import tempfile
 from pathlib import Path
 
@@ -13,11 +14,12 @@ def worktrees_of(project: Path) -> list[Path]:
     """Return the worktrees of a project that exist at the moment."""
     found = []
     for directory in {tempfile.gettempdir(), "/dev/shm"}:
-        for lender in Path(directory).glob(f"ralph-worktree-*/*/{LENDER}"):
+        # Another run may remove its own meanwhile, which `Path.glob` does not expect.
+        for name in glob.glob(f"{directory}/ralph-worktree-*/*/{LENDER}"):  # noqa: PTH207
+            lender = Path(name)
             try:
                 borrowed = lender.read_text()
             except OSError:
-                # Another run removes its own.
                 continue
             if borrowed == f"{project.resolve()}/.git/objects\n":
                 found.append(lender.parents[3])
