@@ -63,6 +63,8 @@ _RESULT = any_of("result", r"\W*")
 # `Pass: 3 lines` states what is expected; "pass: 3" would be a verdict.
 _PASS_LABEL = any_of("pass label", r"^\W*", r"\s*:")
 _TOLD = any_of("told", r"\W*")
+# "shows `ready` (not `starting`)"
+_CONTRAST = regex(r"\W*not ⟦\d+⟧\W*")
 # `(or so)`: a remark that takes back a part of what stands before it.
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 # The same for a clause: "returns 3, or 4 on another system".
@@ -116,8 +118,9 @@ def split_clauses(words_after: str) -> list[Clause]:
             found += _clauses_of(sentence, values)
         elif not _EMPTY.fullmatch(sentence):
             found.append(Clause("", (), _source(sentence, values)))
+    has_value = any(_REFERENCE.search(clause.text) for clause in found)
     for remark in remarks:
-        if _TOLD.match(remark):
+        if _TOLD.match(remark) or (has_value and _CONTRAST.fullmatch(remark)):
             found += _clauses_of(remark, values)
         elif len(remark.split()) > _LABEL_LENGTH and not _DOUBTING.match(remark):
             source = _source(remark, values)
