@@ -210,16 +210,14 @@ def wanted_verifies(fields: Sequence[Field]) -> list[Field]:
 
 def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
     """Return the Verify fields, each with the `**Expected**:` behind it, if any has one."""
-    wanted = wanted_verifies(fields)
-    steps = [RunStep(field.text, _result_behind(field, fields)) for field in wanted]
-    return steps if any(step.expected for step in steps) else []
-
-
-def _result_behind(verify: Field, fields: Sequence[Field]) -> str:
+    # By identity: several fields may be equal.
+    results: dict[int, str] = {}
     for field, following in pairwise(fields):
-        if field is verify and following.label.lower() in _EXPECTED:
-            return following.text.strip()
-    return ""
+        if following.label.lower() in _EXPECTED:
+            results[id(field)] = following.text.strip()
+    wanted = wanted_verifies(fields)
+    steps = [RunStep(field.text, results.get(id(field), "")) for field in wanted]
+    return steps if any(step.expected for step in steps) else []
 
 
 def inline_verify(title_line: str) -> str:
