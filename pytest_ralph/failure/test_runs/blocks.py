@@ -28,7 +28,7 @@ COMPARED = re.compile(
     r"\b.*)",
     re.IGNORECASE,
 )
-ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>\w.*)$")
+ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>['\"`]?\w.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
@@ -39,10 +39,10 @@ NOT_AN_EXPECTATION = re.compile(
     r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
     r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
-    r"|g?make(?:\[\d+\])?: |Error: execution of an external program failed"
+    r"|g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
     r"|# of (?:un)?expected |Message:$"
     r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed)?\b)"
+    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
     r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
 )
 
