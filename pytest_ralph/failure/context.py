@@ -189,9 +189,10 @@ class FailureContext:
         if not causes:
             return None
         best = min(causes, key=_precedence)
-        if PYTHON_EXCEPTION.match(best.error):
+        raised = [finding for finding in causes if PYTHON_EXCEPTION.match(finding.error)]
+        if best in raised:
             # Of exceptions that led to one another, the last one ended the program.
-            best = max(causes, key=lambda finding: finding.line)
+            best = max(raised, key=lambda finding: finding.line)
         if best.verdict == "timeout" and "test" in self.roles:
             return replace(best, type=VERIFICATION_FAILED)
         return best

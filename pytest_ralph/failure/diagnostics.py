@@ -28,7 +28,8 @@ AT_PLACE = re.compile(
 )
 # A line that is only a place: `--> a.sol:3:5`, `a.yml:3`, `  on main.tf line 3, in resource ...`
 PLACE_LINE = re.compile(
-    r"^\s*-+>\s+(?P<arrow>\S+?):\d+(?::\d+)?\b|^\s*(?P<bare>[^\s:]+\.\w+):\d+(?:[.:]\d+)?$"
+    r"^\s*-+>\s+(?P<arrow>\S+?):\d+(?::\d+)?\b"
+    r"|^\s*(?P<bare>[^\s:]+\.\w+):\d+(?:[.:]\d+)?(?: Task/Handler: .*)?$"
     r"|^\s+on (?P<block>\S+) line \d+, in "
 )
 # What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
@@ -162,7 +163,7 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     if place is None or not text or text.startswith(UNFORMATTED):
         return None
     level = _level(text)
-    shows_message = place["arrow"] or level or RULE_NAME.match(text)
+    shows_message = place["arrow"] or level or RULE_NAME.match(text) or text.endswith("):")
     if not shows_message:
         return None
     file = place["arrow"] or place["bare"] or place["block"]
@@ -171,7 +172,8 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    below = [line.strip() for line in lines[diagnostic.line + 1 : diagnostic.line + 5]]
+    block = lines[diagnostic.line + 1 : diagnostic.line + 5]
+    below = [line.strip() for line in block if not PLACE_LINE.match(line)]
     marked = next(filter(None, below), "")
     if marked.startswith(REMARKS):
         diagnostic = replace(diagnostic, level="info")

@@ -27,7 +27,7 @@ HEADING = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$|^An error (?:has )?occurred\b.*:$"
     r"|\bproblems were encountered\b.*:$"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
-    r"|.* panicked at \S+):$|━{5,}$|^Error -{5,} \S+$|^Error compiling:? \S+$",
+    r"|.* panicked at \S+):$|━{5,}$|^Error [-┈]{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
 )
 # A line that only closes what the line above it says.
