@@ -15,7 +15,7 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, rewriter, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # An expectation is never stated further behind its command than this.
 _REACH = 1000
@@ -108,16 +108,8 @@ def split_clauses(words_after: str) -> list[Clause]:
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
-    text = _BRACKETS.sub(_without_remark, text)
-    found: list[Clause] = []
-    for index, written in enumerate(_SENTENCE_END.split(text)):
-        sentence = _PASS_LABEL.sub("expected", written)
-        if _GREEN_LATER.match(_source(sentence, values)):
-            found.clear()
-        if index == 0 or _RESULT.match(sentence):
-            found += _clauses_of(sentence, values)
-        elif not _EMPTY.fullmatch(sentence):
-            found.append(Clause("", (), _source(sentence, values)))
+    sentences = _SENTENCE_END.split(_BRACKETS.sub(_without_remark, text))
+    found = _clauses_of_sentences(sentences, values)
     has_value = any(_REFERENCE.search(clause.text) for clause in found)
     for remark in remarks:
         if _TOLD.match(remark) or (has_value and _CONTRAST.fullmatch(remark)):
@@ -125,6 +117,19 @@ def split_clauses(words_after: str) -> list[Clause]:
         elif len(remark.split()) > _LABEL_LENGTH and not _DOUBTING.match(remark):
             source = _source(remark, values)
             found.append(Clause(normalise(remark), tuple(values), source, is_remark=True))
+    return found
+
+
+def _clauses_of_sentences(sentences: Sequence[str], values: list[Value]) -> list[Clause]:
+    found: list[Clause] = []
+    for index, written in enumerate(sentences):
+        sentence = _PASS_LABEL.sub("expected", written)
+        if _GREEN_LATER.match(_source(sentence, values)):
+            found.clear()
+        if index == 0 or _RESULT.match(sentence):
+            found += _clauses_of(sentence, values)
+        elif not _EMPTY.fullmatch(sentence):
+            found.append(Clause("", (), _source(sentence, values)))
     return found
 
 
