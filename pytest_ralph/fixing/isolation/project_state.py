@@ -135,9 +135,9 @@ class ProjectState:
 
     @cached_property
     def size(self) -> int:
-        """The size of all tracked files in bytes."""
+        """The size of all files in bytes, without ignored ones."""
         size = 0
-        for name in self._git("ls-files", "-z").split("\0"):
+        for name in self._git("ls-files", "-z", "-c", "-o", "--exclude-standard").split("\0"):
             with contextlib.suppress(OSError):
                 # A Path for each file would be most of the cost. Files in memory take whole pages.
                 size += os.lstat(f"{self._location.top}/{name}").st_size + 4096
