@@ -70,15 +70,23 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
 def reported_line(context: FailureContext, failure: Failure) -> int | None:
     """Return the line that a report gives for its only test, or the output below a test's error."""
     tests = failure.failed_tests
+    if not tests:
+        return None
     if not context.report_lines:
-        below = _lines_from(context.output.lines, failure.error) if tests else ()
-        places = _own_places(context, below)
-        chosen = [place for place in places if place["error"]][:1] or places[:1]
-    else:
-        places = _own_places(context, context.report_lines) if len(tests) == 1 else []
-        # pytest ends with the place of the error, others begin with it.
-        chosen = [place for place in places if place["error"]][-1:] or places[:1]
-    return int(chosen[0]["line"]) if chosen else None
+        below = _lines_from(context.output.lines, failure.error)
+        return _line_of(_own_places(context, below))
+    if len(tests) > 1:
+        return None
+    places = _own_places(context, context.report_lines)
+    # pytest ends with the place of the error, others begin with it.
+    raised = [place for place in places if place["error"]]
+    return _line_of(raised[-1:] or places)
+
+
+def _line_of(places: Sequence[re.Match[str]]) -> int | None:
+    """Return the line of the first place with an error behind it, else of the first place."""
+    best = min(places, key=lambda place: not place["error"], default=None)
+    return int(best["line"]) if best else None
 
 
 def _own_places(context: FailureContext, lines: Sequence[str]) -> list[re.Match[str]]:

@@ -56,8 +56,8 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     if shape in context.stated_roles:
         return shape
     role = context.role_at(diagnostic.line)
-    if role == "lint" and shape == "types" and not context.is_known_at(diagnostic.line):
-        # What is only guessed to be a linter may be a type checker.
+    if shape == "types" and not context.is_known_at(diagnostic.line):
+        # The shape is clearer than what the name of a tool suggests.
         return "types"
     if role == "lint":
         return "lint"
