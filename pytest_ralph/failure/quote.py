@@ -119,8 +119,7 @@ def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     below = _line_below(context, number)
     if HEADING.search(error):
         return below or error
-    is_printed_there = context.output.lines[number].endswith(error)
-    if ANNOUNCEMENT.search(error) and is_printed_there:
+    if ANNOUNCEMENT.search(error):
         return f"{error} {below}".rstrip()
     return error
 

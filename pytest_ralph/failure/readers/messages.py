@@ -76,7 +76,7 @@ def read_comparison(context: FailureContext) -> Finding | None:
     only_compares = all(stage.name in COMPARING_TOOLS for stage in context.stages)
     if context.status != 1 or not only_compares:
         return None
-    return read_difference(context) if _first_match(context, CHANGED_LINE) else None
+    return read_difference(context)
 
 
 def read_difference(context: FailureContext) -> Finding | None:

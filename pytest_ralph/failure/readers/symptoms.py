@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
-# Words that are clearer than what the name of a tool suggests.
-CLEAR_WORDS = frozenset({"format", "types"})
 # Frames of Python and Node, and the place that Node prints above an uncaught error.
 FRAME = re.compile(
     r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
@@ -38,7 +36,8 @@ def read_symptom(context: FailureContext) -> Finding | None:
     if best.verdict in DEATHS:
         return _read_death(context)
     role = _speaker_role(context, best)
-    if best.verdict in CLEAR_WORDS and not context.is_known_at(best.line):
+    if not context.is_known_at(best.line):
+        # Its words are clearer than what the name of a tool suggests.
         role = best.verdict
     if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
         own = [finding for finding in context.findings if finding.verdict == role]
