@@ -61,6 +61,10 @@ BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
 # What cargo prints before the program starts, and go after it has failed.
 RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
 BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
+# Findings about the machine, a service or the command line.
+OUTSIDE_CODE = frozenset(
+    {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
+)
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 # Orchestrators that show a command without a mark before it.
@@ -79,7 +83,7 @@ PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
+    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
 # An expectation of a test: what a linter marks has none.
@@ -179,8 +183,11 @@ class FailureContext:
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
         logged = set(logged_tracebacks(self.output.lines))
         raised = [one for one in exceptions(self.output) if one.line not in logged]
-        found = (*causes_of(self.output, ignored), *raised)
-        return (*(with_owner(self, finding) for finding in found), *self._absences)
+        found = [with_owner(self, one) for one in (*causes_of(self.output, ignored), *raised)]
+        remarks = {one.line for one in self.diagnostics if one.level}
+        # What a checker says about a place in a file is about the code, whatever words it uses.
+        found = [one for one in found if one.line not in remarks or one.verdict not in OUTSIDE_CODE]
+        return (*found, *self._absences)
 
     @cached_property
     def cause(self) -> Finding | None:
@@ -193,7 +200,7 @@ class FailureContext:
         if best in raised:
             # Of exceptions that led to one another, the last one ended the program.
             best = max(raised, key=lambda finding: finding.line)
-        if best.verdict == "timeout" and "test" in self.roles:
+        if best.verdict == "timeout" and (self.failed_tests or self.marked_tests):
             return replace(best, type=VERIFICATION_FAILED)
         return best
 

@@ -22,7 +22,7 @@ AT_PLACE = re.compile(
     r"|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at "
     r"|(?P<interpreter>(?:[gmn]?awk|sed): (?:file )?))?"
     rf"(?:file://)?(?P<file>{PATH})"
-    r"(?::\d+(?:[:.,-]\d+)*|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
+    r"(?::\d+(?:[:.,-]\d+)*(?::@\d+\w+)?|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
 )
@@ -34,7 +34,7 @@ PLACE_LINE = re.compile(
 )
 # What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
 LEVEL = re.compile(
-    r"^(?:fatal )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark"
+    r"^(?:fatal |\((?:assertion|report) )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark"
     r"|help)\b",
     re.IGNORECASE,
 )

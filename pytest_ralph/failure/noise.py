@@ -31,7 +31,7 @@ NOISE = re.compile(
     | [^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
-    | \s*(?:✓|✔|√|ok\s\d|PASS\b|\[\s+OK)                        # what passed
+    | \s*(?:✓|✔|√|(?:ok|pass(?:ed)?)(?:\s+|:\s)\w|ok\s-\s|PASS\b|\[\s+OK)   # what passed
     | \s*⚠\ufe0f?\s\s
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
     | \(Use\s`node\s--trace
@@ -49,7 +49,7 @@ NOTHING_WRONG = re.compile(
     r"|^\W*[a-z][a-z ]*: 0$|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$",
     re.IGNORECASE,
 )
-CARET = re.compile(r"^\s+\^+\s*$")
+CARET = re.compile(r"^\s*~*\^[\^~]*\s*$")
 PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 # A warning in a log.
 WARNED = re.compile(r"^[\[(]?\d{2,4}[-/:.]\d\d\S*\s.*\b(?:WARN\w*|INFO|DEBUG)\b")

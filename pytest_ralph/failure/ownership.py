@@ -27,7 +27,9 @@ IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
 )
 # An option in a line of a file, not on a command line.
-IN_SETTINGS = re.compile(r"(?:^|\s)[^\s:]+:\d+:? unknown option\b")
+IN_SETTINGS = re.compile(
+    r"(?:^|\s)[^\s:]+(?::\d+:?| line \d+:) (?:unknown|unsupported|bad) option\b"
+)
 IMPORTED = re.compile(r"\b(?:import|use|include|require|from|load)\b[^'\"]{0,9}['\"]([^'\"]+)")
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()

@@ -119,6 +119,9 @@ class Stage:
     def role(self) -> str:
         """What the program is for: a key of `roles` in programs.toml, empty if unknown."""
         programs = load_programs()
+        if self.executable.startswith("./") and not programs.has_role(self.name):
+            # A program of the project may have any name: `./check`.
+            return programs.role_of_arguments(self.arguments)
         return programs.role(self.name) or programs.role_of_arguments(self.arguments)
 
     @property

@@ -17,7 +17,12 @@ REMARKS = frozenset({"warning", "note", "info", "hint"})
 COMPARISON = re.compile(
     r"\b(?:expected|assert\w*|got|want|fail\w*|mismatch|should)\b", re.IGNORECASE
 )
-FAILED_ASSERTION = re.compile(r"\[unittest\]|(?<!static )assertion fail(?:ed|ure)", re.IGNORECASE)
+# Levels of which only linters speak.
+OF_LINTERS = frozenset({"style", "convention", "refactor", "suggestion"})
+FAILED_ASSERTION = re.compile(
+    r"\[unittest\]|\(assertion (?:error|failure)\)|(?<!static )assertion fail(?:ed|ure)",
+    re.IGNORECASE,
+)
 # What only a tool says that could not read a file to its end; the others have remarks about it.
 UNREADABLE = re.compile(
     r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
@@ -59,7 +64,7 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     if shape == "types" and not context.is_known_at(diagnostic.line):
         # The shape is clearer than what the name of a tool suggests.
         return "types"
-    if role == "lint":
+    if role == "lint" or diagnostic.level in OF_LINTERS:
         return "lint"
     if FAILED_ASSERTION.search(diagnostic.text):
         # The compiler was asked to run what it built.

@@ -28,7 +28,7 @@ PLACE = re.compile(
     r"|\s*\([EF]\) line: \d+ \S+$"
 )
 TIME = re.compile(
-    r"\s*(?:\bduration: )?[(\[]?\b[\d.,]+ ?(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
+    r"\s*(?:\bduration: )?[(\[]?(?:\b[\d.,]+|(?<!\w )\b[\d.,]+ )(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
     re.IGNORECASE,
 )
 REMARK = re.compile(
@@ -38,7 +38,7 @@ REMARK = re.compile(
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
-NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?)\s+")
+NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+")
 # `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
     r"^(?:\[fail\]:? +|- |\|[^|]+\| "

@@ -78,16 +78,19 @@ SENTENCES = (
         r"[('\"`]?(?P<name>\w+ ?\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
         r"(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
-    # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6
+    # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6,
+    # Suite cart, Test quantity had failures:
     re.compile(
-        r"^\W*(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
+        r"^\W*(?:suite \S+, )?(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
         r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
-        r"\s*(?:[:.…-]+\s*|\s)(?:has |did |\[ *)?(?:FAILED|FAILURE|FAIL|wrong answer|not pass)\b"
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |had |did |\[ *)?(?:FAILED|FAILURES?|FAIL|wrong answer|not pass)\b"
         r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
     ),
     # (1/2) test_cart.py:Cart.test_total:  FAIL: 5 != 6
-    re.compile(r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*)$"),
+    re.compile(
+        r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*?)(?: \([\d.]+ ?m?s\))?$"
+    ),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -121,11 +124,13 @@ END_MARK = re.compile(
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 # A title with its block below, and a word in a table, likewise.
-TITLED = re.compile(r"^(?P<name>\S.* > .*):$")
+TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%-"
-PASSED = re.compile(r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )")
+PASSED = re.compile(
+    r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )|\s{2,}PASS(?:ED)?$"
+)
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
