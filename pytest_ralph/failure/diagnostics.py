@@ -34,8 +34,8 @@ PLACE_LINE = re.compile(
 )
 # What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
 LEVEL = re.compile(
-    r"^(?:fatal |\((?:assertion|report) )?(error|warning|note|info|hint|style|convention|refactor|suggestion|remark"
-    r"|help)\b",
+    r"^(?:fatal |\((?:assertion|report) )?(error|warning|note|info|hint|style|convention"
+    r"|refactor|suggestion|remark|help)\b",
     re.IGNORECASE,
 )
 RULE_NAME = re.compile(r"^[a-z][a-z-]*(?:\[[a-z-]+\])?: [A-Z]")

@@ -28,7 +28,8 @@ PLACE = re.compile(
     r"|\s*\([EF]\) line: \d+ \S+$"
 )
 TIME = re.compile(
-    r"\s*(?:\bduration: )?[(\[]?(?:\b[\d.,]+|(?<!\w )\b[\d.,]+ )(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
+    r"\s*(?:\bduration: )?[(\[]?(?:\b[\d.,]+|(?<!\w )\b[\d.,]+ )"
+    r"(?:ns|µs|us|ms|s|secs?|seconds?|m)\b[)\]]?\.?$",
     re.IGNORECASE,
 )
 REMARK = re.compile(

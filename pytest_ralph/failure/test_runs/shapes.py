@@ -83,7 +83,8 @@ SENTENCES = (
     re.compile(
         r"^\W*(?:suite \S+, )?(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
         r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
-        r"\s*(?:[:.…-]+\s*|\s)(?:has |had |did |\[ *)?(?:FAILED|FAILURES?|FAIL|wrong answer|not pass)\b"
+        r"\s*(?:[:.…-]+\s*|\s)(?:has |had |did |\[ *)?"
+        r"(?:FAILED|FAILURES?|FAIL|wrong answer|not pass)\b"
         r"(?:: (?P<error>\S.*)|.*)$",
         re.IGNORECASE,
     ),
