@@ -61,6 +61,8 @@ BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
 # What cargo prints before the program starts, and go after it has failed.
 RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
 BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
+# The words behind it are values that were compared.
+ASSERTED = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 # Findings about the machine, a service or the command line.
 OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
@@ -186,7 +188,12 @@ class FailureContext:
         found = [with_owner(self, one) for one in (*causes_of(self.output, ignored), *raised)]
         remarks = {one.line for one in self.diagnostics if one.level}
         # What a checker says about a place in a file is about the code, whatever words it uses.
-        found = [one for one in found if one.line not in remarks or one.verdict not in OUTSIDE_CODE]
+        found = [
+            one
+            for one in found
+            if not (one.line in remarks or ASSERTED.match(one.error))
+            or one.verdict not in OUTSIDE_CODE
+        ]
         return (*found, *self._absences)
 
     @cached_property

@@ -21,7 +21,7 @@ AT_PLACE = re.compile(
     r"^\s*(?:(?P<level>error|warning|E|W)\s*:?\s+(?:in\s+)?"
     r"|\[\w+\]\s+|vet: |-+> |\*\* |CMake Error at "
     r"|(?P<interpreter>(?:[gmn]?awk|sed): (?:file )?))?"
-    rf"(?:file://)?(?P<file>{PATH})"
+    rf"(?:file://)?(?P<quote>\"(?=[^\"]+\":\d))?(?P<file>{PATH})(?(quote)\")"
     r"(?::\d+(?:[:.,-]\d+)*(?::@\d+\w+)?|\(\d+(?:[,:] ?\d+)*\)|[,:]? line \d+)"
     r"(?:, col(?:umn)? \d+)?(?P<sep>:| -|,|\s|$)\s*(?P<message>.*)$",
     re.IGNORECASE,
@@ -32,6 +32,8 @@ PLACE_LINE = re.compile(
     r"|^\s*(?P<bare>[^\s:]+\.\w+):\d+(?:[.:]\d+)?(?: Task/Handler: .*)?$"
     r"|^\s+on (?P<block>\S+) line \d+, in "
 )
+# What awk reads when a program stops.
+RUNTIME_ERROR = re.compile(r"\(FILENAME=.*\) fatal: ")
 # What starts a message where no arrow shows that it is one: `error: ...`, `name[play]: All ...`
 LEVEL = re.compile(
     r"^(?:fatal |\((?:assertion|report) )?(error|warning|note|info|hint|style|convention"
@@ -137,6 +139,8 @@ def _read_at_place(number: int, line: str) -> Diagnostic | None:
     if line.startswith(("CMake Error", "e: ")):
         return Diagnostic(number, text, match["file"], "build", "error")
     if match["interpreter"]:
+        if RUNTIME_ERROR.search(text):
+            return None
         # What it was given to run cannot be read.
         return Diagnostic(number, text, match["file"], "build", "error")
     level = _level(match["level"] or match["message"])

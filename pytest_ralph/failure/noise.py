@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NOISE = re.compile(
     r"""
-    \s*(?:>\s*)?(?:\d+\s*)?[|│┃](?!\s(?:ERROR|WARNING)\b)      # source shown below a diagnostic
+    \s*(?:>\s*)?(?:L?\d+\s*)?[|│┃](?!\s(?:ERROR|WARNING)\b)      # source shown below a diagnostic
     | \s*[\^~]+$
     | \s*(?:-+>|╭|╰|┌|└|→|❯)\s
     | ⎯{3}
@@ -32,6 +32,10 @@ NOISE = re.compile(
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|(?:ok|pass(?:ed)?)(?:\s+|:\s)\w|ok\s-\s|PASS\b|\[\s+OK)   # what passed
+    | \s*SKIP(?:PED)?:\s
+    | (?:psql:\S+:\s)?NOTICE:\s\s
+    | ⧗\s
+    | nox\s>\suv\sbinary\snot\sfound\.$
     | \s*⚠\ufe0f?\s\s
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
     | \(Use\s`node\s--trace

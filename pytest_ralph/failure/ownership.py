@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ IN_SETTINGS = re.compile(
     r"(?:^|\s)[^\s:]+(?::\d+:?| line \d+:) (?:unknown|unsupported|bad) option\b"
 )
 IMPORTED = re.compile(r"\b(?:import|use|include|require|from|load)\b[^'\"]{0,9}['\"]([^'\"]+)")
+# Options whose value is a module to load.
+LOADING = frozenset({"-r", "--require", "--import", "--loader", "-p", "--plugin", "--plugins"})
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
@@ -90,11 +93,21 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
     required_by = _lines_below(context, finding, 2)
     if any(map(REQUIRED_BY_OTHERS.match, required_by)):
         return replace(finding, verdict="package")
+    if not is_own and _is_to_be_loaded(context, name):
+        return replace(finding, verdict="package")
     if context.names(name.removesuffix(".__main__")):
         is_tool = any(stage.program == name for stage in context.stages)
         if is_own or not is_tool:
             return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if is_own else "package")
+
+
+def _is_to_be_loaded(context: FailureContext, name: str) -> bool:
+    """Return whether an option asks the program to load a module: `mocha -r esm`."""
+    for stage in context.stages:
+        if any(option in LOADING and value == name for option, value in pairwise(stage.arguments)):
+            return True
+    return False
 
 
 def _imported_below(context: FailureContext, finding: Finding) -> str | None:

@@ -15,7 +15,9 @@ ROLE_OF_WORD = {
     "format": re.compile(r"(?<![a-z])(?:format|fmt)"),
     "test": re.compile(r"(?<![a-z])(?:unit)?(?:test|spec(?:s|_|-|$)|smoke|e2e)"),
     # Before `build`: `check_bundle.py` looks at what was built.
-    "check": re.compile(r"(?<![a-z])(?:check|verify|validate|bench|preflight)|(?:_|-)check\b"),
+    "check": re.compile(
+        r"(?<![a-z])(?:check|verify|validate|compare|bench|preflight)|(?:_|-)check\b"
+    ),
     "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
 }
 # What it means if nothing else is known than that a command of this purpose failed.

@@ -162,10 +162,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     for number, line in enumerate(lines):
         if number in alarms or (number not in context.ignored and disapproves(line.strip())):
             return number, line.strip()
-    for number, line in enumerate(lines):
-        if _is_complaint(line.strip()):
-            return number, line.strip()
-    return None
+    complaints = [number for number, line in enumerate(lines) if _is_complaint(line.strip())]
+    if not complaints:
+        return None
+    first = min(complaints, key=lambda number: number in context.ignored)
+    return first, lines[first].strip()
 
 
 def disapproves(text: str) -> bool:

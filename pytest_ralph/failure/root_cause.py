@@ -38,6 +38,7 @@ READERS = (
     messages.read_error_message,
     messages.read_difference,
     messages.read_by_purpose,
+    messages.read_said_by_shell,
     messages.read_nothing_found,
     messages.read_unknown_tool,
     exit_status.read_silence,
@@ -50,4 +51,5 @@ def root_cause(context: FailureContext) -> Finding:
         finding = read(context)
         if finding is not None:
             return with_missing_file(context, with_quotable_error(context, finding))
-    return Finding("unknown", quotable_line(context) or NO_ERROR)
+    unknown = Finding("unknown", quotable_line(context) or NO_ERROR)
+    return with_quotable_error(context, unknown)

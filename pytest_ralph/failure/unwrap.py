@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # The left side of a box drawn around a whole message.
 BOX = re.compile(r"^(?:│ ?(?P<inside>.*?)\s*│?|[╷╵])$")
+# The first and the last line of a box; the first may hold its title.
+BOX_EDGE = re.compile(r"^[╭╰┌└][─━]+(?: (?P<title>[^─━]+?) )?[─━]*[─━╮┐╯┘]$")
 # rich draws a box around the frames of a traceback.
 RICH_TRACEBACK = re.compile(r"^(?P<indent> *)╭─+ Traceback \(most recent call last\) ─+╮$")
 RICH_FRAME = re.compile(r"^(?P<file>\S.*):(?P<line>\d+) in (?P<name>\S.*)$")
@@ -94,6 +96,9 @@ def _bare_line(line: str) -> str:
     match = BOX.match(line)
     if match:
         return match["inside"] or ""
+    edge = BOX_EDGE.match(line)
+    if edge:
+        return f"{edge['title']}:" if edge["title"] else ""
     return line
 
 

@@ -41,6 +41,9 @@ NOTHING_FOUND = re.compile(
 )
 # What these calls of git print about a file of the project is said by a hook.
 RUNNING_HOOKS = {"commit", "push"}
+EXIT_WITH_MESSAGE = re.compile(
+    r"(?:\|\||\bthen\b|\belse\b)[\s{(]*(?:echo|printf)\b[^;|]*;\s*exit [1-9]"
+)
 SAID_BY_SHELL = {"echo", "printf"}
 
 
@@ -93,7 +96,8 @@ def read_difference(context: FailureContext) -> Finding | None:
         return None
     if stage.role == "format":
         return Finding("format", header)
-    verdict = VERDICT_OF_DIFFERENCE.get(stage.role)
+    is_known = context.is_known_at(-1)
+    verdict = VERDICT_OF_DIFFERENCE.get(stage.role if is_known or not stage.role else "run")
     return Finding(verdict, changed) if verdict else None
 
 
@@ -136,6 +140,17 @@ def read_complaint(context: FailureContext, verdict: str) -> Finding | None:
     """Return the line of a linter or formatter that says what is wrong."""
     found = first_complaint(context)
     return Finding(verdict, found[1], found[0]) if found else None
+
+
+def read_said_by_shell(context: FailureContext) -> Finding | None:
+    """What the command line prints before it ends itself: `... || { echo "too old"; exit 1; }`."""
+    if context.status == 0 or not EXIT_WITH_MESSAGE.search(context.evidence.command):
+        return None
+    lines = context.output.lines
+    last = max((number for number, line in enumerate(lines) if line.strip()), default=None)
+    if last is None or last in context.ignored:
+        return None
+    return Finding("comparison", lines[last].strip(), last)
 
 
 def read_nothing_found(context: FailureContext) -> Finding | None:

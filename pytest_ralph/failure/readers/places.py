@@ -66,10 +66,12 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return "types"
     if role == "lint" or diagnostic.level in OF_LINTERS:
         return "lint"
+    if role == "format":
+        return role
     if FAILED_ASSERTION.search(diagnostic.text):
         # The compiler was asked to run what it built.
         return "test"
-    if role in {"types", "format", "build"}:
+    if role in {"types", "build"}:
         return role
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
@@ -92,6 +94,6 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
     for verdict in ("test", "build"):
         if not role and verdict in symptoms:
             return verdict
-    if role or not context.project.find(diagnostic.file):
+    if role not in {"", "operations"} or not context.project.find(diagnostic.file):
         return ""
     return "build" if UNREADABLE.search(diagnostic.text) else "lint"

@@ -35,6 +35,8 @@ def read_symptom(context: FailureContext) -> Finding | None:
     best = min(context.findings, key=lambda finding: (finding.rank, finding.line))
     if best.verdict in DEATHS:
         return _read_death(context)
+    if best.verdict == "assertion" and "test" not in context.roles and _is_of_library(context):
+        return replace(best, verdict="crash")
     role = _speaker_role(context, best)
     if not context.is_known_at(best.line):
         # Its words are clearer than what the name of a tool suggests.
@@ -72,6 +74,12 @@ def _is_death_of_tool(lines: Sequence[str]) -> bool:
     matches = filter(None, map(FRAME.match, lines))
     frames = [next(filter(None, match.groups())) for match in matches]
     return bool(frames) and all(map(FOREIGN_FRAME.search, frames))
+
+
+def _is_of_library(context: FailureContext) -> bool:
+    """Return whether the last frame that is shown is in a file of somebody else."""
+    frames = [match[1] for match in map(FRAME.match, context.output.lines) if match and match[1]]
+    return bool(frames) and FOREIGN.search(frames[-1]) is not None
 
 
 def _speaker_role(context: FailureContext, finding: Finding) -> str:

@@ -28,6 +28,8 @@ ASSERTION = re.compile(
 OUTSIDE = frozenset(
     {"disk full", "resource", "service", "permission", "package", "command", "value"}
 )
+# What Robot Framework says before it runs tests that use a library.
+LOADING_FAILED = re.compile(r"^\[ ERROR \] .*\bImporting library .* failed: ModuleNotFoundError:")
 WORKER_DEATH = re.compile(
     r"worker '.*' crashed|\bcrashed with signal\b"
     r"|segmentation fault|SIGSEGV|core dumped|SIGABRT|\(SEGFAULT\)"
@@ -50,6 +52,9 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
         return None
     readings = {test: _read_test(context, test) for test in tests[:MOST_TESTS]}
     unloaded = [test for test in readings if not test.named]
+    stated = [finding for finding in context.findings if LOADING_FAILED.match(finding.error)]
+    if stated:
+        return _with_tests(context, stated[0], tests[0], tests)
     quoted = min(unloaded or readings, key=lambda test: _weight(readings[test]))
     finding = _java_cause(context, readings[quoted])
     return _with_tests(context, finding, quoted, tests)
