@@ -69,7 +69,7 @@ PREFIXES = (
     # What runners of other programs put before an error.
     regex(
         r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
-        r"|^nox > |^[a-z][\w.]*: (?=[\w./-]+\.\w+:\d+:)"
+        r"|^nox > |^[a-z][\w.]*: ?(?=[\w./-]+\.\w+:\d+:)"
         r"|^[\w-]+: error: (?=\S)|^(\w+): (?=\1: )|^\[\"(?=[A-Z])"
         r"|^(?:ERROR|CRITICAL):[\w.]+:|^(?:ERROR|CRITICAL) [\w.]+: (?=[a-z])"
         r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
@@ -77,7 +77,8 @@ PREFIXES = (
         r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': "
         r"|^Failed to execute goal .*?: (?=[A-Z])|^(?:[\w.-]+/)+: |^template: "
         r"|^SystemCheckError: System check identified some issues: "
-        r"|^\d+#\d+: |^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
+        r"|^\d+#\d+: |^\d{4} \([0-9A-Z]{5}\)(?: at line \d+)?: "
+        r"|^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
         r"|^\S+:\(\.\w+\+0x[0-9a-f]+\): |^\S+: \S+:\d+: [^:]+: (?=Assertion )|^Error \[[A-Z_]+\]: "
     ),
     # A label in brackets; not markup, a value that is compared or a target of make.
@@ -100,10 +101,14 @@ PREFIXES = (
     regex(
         r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
         r"|^line \d+,? col(?:umn)? \d+ -? ?"
-        r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+:\d+ [✖⚠×] "
+        r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+: (?=[A-Z]+\d)"
+        r"|^\d+:\d+(?:-\d+:\d+)? (?:[✖⚠×❌] |(?:error|warning) )?(?=[^\W\d])"
     ),
     # Marks, and the numbers of a list.
-    regex(r"^\^[-~]*\^?\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"),
+    regex(
+        r"^`-> (?:x )?"
+        r"|^\^[-~]*\^?\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"
+    ),
 )
 # What is said in fewer words.
 REPLACEMENTS = (
@@ -148,6 +153,8 @@ PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w@+~-]+\.[a-z]\w{0,4}")
 WORD = regex(r"[^\W\d_]{3}")
 # `shop.tests.CartTest.test_total`, but not `cart.t`, which is a file.
 DOTTED_NAME = regex(r"[\w.$]+\w{4}")
+# `[lighthouses] parse`
+SUITE_LABEL = regex(r"^\[[^\]]*\]\s+(?=\w)")
 # The method in `JUnit Jupiter:CartTest:total()`.
 METHOD = regex(r"^.*:(\w+\(\))$")
 LAST_WORD = regex(r"\s+\S*$")
@@ -400,7 +407,7 @@ def _test_name(failure: Failure) -> str:
     if DOTTED_NAME.fullmatch(name):
         name = name.rsplit(".", 1)[-1]
     name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
-    return NOT_A_START.sub("", name)
+    return NOT_A_START.sub("", SUITE_LABEL.sub("", name))
 
 
 def _subject(failure: Failure) -> str:
