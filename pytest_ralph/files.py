@@ -79,11 +79,12 @@ def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
     return path
 
 
-def backups_directory(root: Path) -> Path:
-    """Return the directory for copies of changed files, with one directory per run.
+def lasting_directory(root: Path, name: str) -> Path:
+    """Return the directory `name` for files on which a run depends.
 
     In a repository it is in the git directory: an executor that runs `git clean -fdx` removes
-    `.ralph`, and would remove the copies together with the files of which they are the copies.
+    `.ralph`, and would remove copies together with the files of which they are the copies, and
+    locks that keep another run or worker out.
     """
     root = root.resolve()
     for directory in (root, *root.parents):
@@ -94,9 +95,15 @@ def backups_directory(root: Path) -> Path:
             break
         # Several projects may share a repository.
         below = str(root.relative_to(directory)).replace("%", "%25").replace("/", "%2F")
-        name = BACKUPS_NAME if root == directory else f"{BACKUPS_NAME}-{below}"
+        if root != directory:
+            name = f"{name}-{below}"
         return git_dir / OUR_GIT_DIRECTORY / name
-    return root / RALPH_DIRECTORY / BACKUPS_NAME
+    return root / RALPH_DIRECTORY / name
+
+
+def backups_directory(root: Path) -> Path:
+    """Return the directory for copies of changed files, with one directory per run."""
+    return lasting_directory(root, BACKUPS_NAME)
 
 
 def git_directory_of(worktree: Path) -> Path | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
-from pytest_ralph.history.record import HistoryError
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import (
     check_distribution,
@@ -37,7 +36,7 @@ class Preflight:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._locks = SpecLocks(run.directory)
+        self._locks = SpecLocks(run.locks)
 
     def check_run(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
@@ -65,7 +64,7 @@ class Preflight:
             self._locks.take(path, self.run.specs.relative(path))
         except SpecLocked as error:
             raise pytest.UsageError(str(error)) from None
-        except (OSError, HistoryError) as error:
+        except OSError as error:
             self.run.messages.note(
                 "the spec could not be locked, so a second run at the same time would not be "
                 f"noticed: {error}"

@@ -10,6 +10,7 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, lasting_directory
 from pytest_ralph.session.locks import TurnLock, spec_key
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ class RunDirectory:
     with_controller: Whether the controller created the directory, so that its files are ours too.
     """
 
-    def __init__(self, path: Path, worker: WorkerInput | None) -> None:
-        self.path = path
-        self.with_controller = (path / CONTROLLER_NAME).exists()
+    def __init__(self, root: Path, run_id: str, worker: WorkerInput | None) -> None:
+        self.path = lasting_directory(root, RUNS_NAME) / run_id
+        self.with_controller = (self.path / CONTROLLER_NAME).exists()
+        self._root = root
         self._worker = worker
-        self._turn = TurnLock(path, "turn")
+        self._turn = TurnLock(self.path, "turn")
         self._has_turn = False
 
     @property
@@ -43,7 +45,7 @@ class RunDirectory:
 
     def create(self) -> None:
         """Create the directory; the controller does before it starts a worker."""
-        is_new = not self.path.parent.parent.exists()
+        is_new = not (self._root / RALPH_DIRECTORY).exists()
         self.path.mkdir(parents=True, exist_ok=True)
         if self._worker is None:
             (self.path / CONTROLLER_NAME).touch()

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
     SPEC_FILES,
+    WORKTREES_NAME,
     fault_point,
+    lasting_directory,
     remove_temporary_directories,
     sweep,
     temporary_directory,
@@ -86,7 +88,7 @@ class Worktrees:
     ) -> None:
         self.root = root.resolve()
         self._directory = directory
-        self.registry = Registry(directory)
+        self.registry = Registry(lasting_directory(self.root, WORKTREES_NAME))
         self._link = link
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
