@@ -22,7 +22,7 @@ from pytest_ralph.files import (
     remove_temporary_directories,
     write_atomically,
 )
-from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.running.strays import end_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -215,7 +215,7 @@ def record_mark(root: Path, directory: Path, mark: int) -> Path | None:
         for file in directory.glob("*.mark"):
             pid, _, other = file.stem.partition("-")
             if not is_process_running(int(pid)):
-                kill_marked(Mark(int(other, 16), 0), whole_run=True)
+                end_run(int(other, 16))
                 _remove_temporaries(root)
                 remove_temporary_directories(int(pid))
                 file.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.text.secrets import Masker
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.kinds import Kinds
@@ -165,8 +166,17 @@ class Resources:
         """The git repository of the project; None if there is none."""
         from pytest_ralph.fixing.git.checkpoint import Git
 
-        git = Git(self.run.root)
-        return None if git.unavailable() else git
+        git = Git(self.run.root, self._environ_of_git)
+        if git.unavailable():
+            return None
+        # A git of a killed run, which may have worked in one of them, has ended now.
+        git.sweep()
+        return git
+
+    @property
+    def _environ_of_git(self) -> Mapping[str, str]:
+        """The environment in which git is called, so that it ends with a run that is killed."""
+        return {**self._environ, **self.runner(self.settings.shell).mark_git()}
 
     @cached_property
     def tree_lock(self) -> TurnLock:
@@ -191,7 +201,13 @@ class Resources:
 
         link = self.settings.isolate_link
         copy = self.settings.isolate_copy
-        return Worktrees(self.run.root, self.run.directory, link=link, copy=copy)
+        return Worktrees(
+            self.run.root,
+            self.run.directory,
+            link=link,
+            copy=copy,
+            environ=self._environ_of_git,
+        )
 
     @cached_property
     def prompts(self) -> Prompts:

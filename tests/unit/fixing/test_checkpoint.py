@@ -672,7 +672,7 @@ def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, 
     for path in (left, own, other):
         (path / "objects").mkdir(parents=True)
 
-    assert git.unavailable() is None
+    git.sweep()
     assert sorted(directory.glob("ralph*")) == [other, own]
 
 
