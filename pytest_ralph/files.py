@@ -210,14 +210,16 @@ def remove_temporary_directories(pid: int) -> None:
 
 
 def is_process_running(pid: int) -> bool:
-    """Return whether a process with this id exists; True if that cannot be found out."""
+    """Return whether a process with this id is at work; True if that cannot be found out."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
         return True
-    return True
+    # In a container, nobody may wait for a process that has ended.
+    status = read_or_empty(Path(f"/proc/{pid}/stat"))
+    return not status.rpartition(")")[2].startswith(" Z")
 
 
 class FileLock:
