@@ -101,6 +101,13 @@ def lasting_directory(root: Path, name: str) -> Path:
     return root / RALPH_DIRECTORY / name
 
 
+def our_directories(root: Path) -> tuple[Path, ...]:
+    """Return the directories that everything but the files of specs is written to."""
+    directories = (root / RALPH_DIRECTORY, lasting_directory(root, BACKUPS_NAME).parent)
+    # Without a repository they are one.
+    return tuple(dict.fromkeys(directories))
+
+
 def backups_directory(root: Path) -> Path:
     """Return the directory for copies of changed files, with one directory per run."""
     return lasting_directory(root, BACKUPS_NAME)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, our_directories
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import (
     check_distribution,
@@ -41,7 +41,8 @@ class Preflight:
     def check_run(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
         check_project_files(self.run)
-        refuse_to_write(own_paths(self.run.directory), self.run.root)
+        for directory in our_directories(self.run.root):
+            refuse_to_write(own_paths(directory), self.run.root)
         check_distribution(self.run)
         settings = self.run.settings
         needs_executor = settings.execute or settings.recovery is True
@@ -130,7 +131,7 @@ def refuse_to_write(paths: Iterable[Path], root: Path) -> None:
 
 
 def own_paths(directory: Path) -> Iterator[Path]:
-    """Yield our directory in a project and what is in it."""
+    """Yield a directory of ours and what is in it."""
     yield directory
     with contextlib.suppress(OSError):
         yield from directory.iterdir()
