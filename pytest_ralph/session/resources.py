@@ -119,6 +119,8 @@ class Resources:
                 self._mark_files.append(mark_file)
             if self.run.worker:
                 self.run.run_directory.record_mark(runner.mark.run)
+            else:
+                self.run.run_directory.sweep()
             self._runners[shell] = runner
         return self._runners[shell]
 

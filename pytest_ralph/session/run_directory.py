@@ -7,10 +7,17 @@ shares it with the workers on the same machine.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, lasting_directory
+from pytest_ralph.files import (
+    RALPH_DIRECTORY,
+    RUNS_NAME,
+    is_process_running,
+    lasting_directory,
+    read_or_empty,
+)
 from pytest_ralph.session.locks import TurnLock, spec_key
 
 if TYPE_CHECKING:
@@ -19,8 +26,9 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.session.xdist.worker_input import WorkerInput
 
-# Marks the directory that the controller created, and one in a project that had no `.ralph`.
+# The process id of the controller, in the directory that it created.
 CONTROLLER_NAME = "controller"
+# Marks a directory in a project that had no `.ralph`.
 NEW_NAME = "new"
 
 
@@ -48,9 +56,16 @@ class RunDirectory:
         is_new = not (self._root / RALPH_DIRECTORY).exists()
         self.path.mkdir(parents=True, exist_ok=True)
         if self._worker is None:
-            (self.path / CONTROLLER_NAME).touch()
+            (self.path / CONTROLLER_NAME).write_text(str(os.getpid()))
         elif is_new:
             (self.path / NEW_NAME).touch()
+
+    def sweep(self) -> None:
+        """Remove the directories of runs whose controller was killed."""
+        for file in self.path.parent.glob(f"*/{CONTROLLER_NAME}"):
+            controller = read_or_empty(file)
+            if controller.isdigit() and not is_process_running(int(controller)):
+                shutil.rmtree(file.parent, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove the directory with everything in it."""

@@ -66,6 +66,11 @@ def test_killed_controller_ends_workers_and_their_commands(
     wait_for(lambda: _is_gone(worker) and _is_gone(command), timeout=3)
     process.communicate(timeout=60)
 
+    runs = pytester.path / ".ralph/runs"
+    assert len(list(runs.iterdir())) == 1
+    start(pytester.path, "--ralph", "--ralph-timeout=1").communicate(timeout=60)
+    assert list(runs.iterdir()) == []
+
 
 @pytest.mark.slow
 def test_the_next_run_waits_for_workers_of_a_killed_one(
