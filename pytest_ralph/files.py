@@ -166,9 +166,11 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
     try:
         yield temporary
         os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
+        if isinstance(error, OSError) and error.filename == temporary:
+            error.filename = str(place)
         raise
 
 
