@@ -130,6 +130,8 @@ class Guard:
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
             staged = self.services.git.index_file()
+        if self.services.settings.rollback:
+            self._tree.remember_index()
         plan = self._plans.begin()
         if not self._is_off:
             self._plans.keep_copy(plan)

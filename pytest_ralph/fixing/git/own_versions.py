@@ -51,7 +51,8 @@ class OwnVersions:
         for path, steps in _steps_by_path(changes).items():
             name = self._prefix + path
             is_new = name not in self._head
-            if is_new and (path in task_files or self._is_made_at_once(name, steps)):
+            is_complete = path in task_files or self._is_made_at_once(name, steps)
+            if is_new and is_complete:
                 continue
             try:
                 versions[name] = self._version(name, steps)
@@ -63,7 +64,7 @@ class OwnVersions:
 
     def _is_made_at_once(self, name: str, steps: Sequence[Change]) -> bool:
         """Return whether one change made a file, and nobody has changed it since."""
-        if len(steps) > 1 or not steps[0].added:
+        if len(steps) != 1 or not steps[0].added:
             return False
         return is_same_now(self._git.directory, name, steps[0].after)
 
@@ -132,4 +133,9 @@ def _steps_by_path(changes: Iterable[Change]) -> dict[str, list[Change]]:
         while steps and is_same(steps[-1].before, change.before):
             steps.pop()
         steps.append(change)
+        for number, step in enumerate(steps):
+            # A rollback took back everything since this step.
+            if is_same(step.before, change.after):
+                del steps[number:]
+                break
     return by_path
