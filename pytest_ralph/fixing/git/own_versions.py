@@ -71,7 +71,7 @@ class OwnVersions:
     def _version(self, name: str, steps: Sequence[Change]) -> IndexEntry | None:
         """Return HEAD's version of a file with all `steps` merged into it."""
         version = self._head.get(name)
-        for step in self._not_in_head(name, steps):
+        for step in _without_undone(self._not_in_head(name, steps)):
             before = self._stored(name, step.before)
             after = step.after
             if after is not None and not after.can_be_put_back:
@@ -133,9 +133,16 @@ def _steps_by_path(changes: Iterable[Change]) -> dict[str, list[Change]]:
         while steps and is_same(steps[-1].before, change.before):
             steps.pop()
         steps.append(change)
-        for number, step in enumerate(steps):
-            # A rollback took back everything since this step.
-            if is_same(step.before, change.after):
-                del steps[number:]
-                break
     return by_path
+
+
+def _without_undone(steps: Iterable[Change]) -> list[Change]:
+    """Return the steps without those that a later one, such as a rollback, took back."""
+    kept: list[Change] = []
+    for step in steps:
+        kept.append(step)
+        for number, earlier in enumerate(kept):
+            if is_same(earlier.before, step.after):
+                del kept[number:]
+                break
+    return kept

@@ -299,6 +299,25 @@ def test_what_was_undone_is_not_committed(project: Project) -> None:
     assert not {"build.sh", "new.txt", "other.txt"}.intersection(staged)
 
 
+def test_what_was_undone_is_committed_if_the_executor_committed_it(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It builds
+          - **Files**: `note.txt`
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+          - **Commit**: `fix: note`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "broken\n")
+    project.repository()
+    breaks = "echo '(' > build.sh; git commit -qam agent"
+    executor = project.shell(f"[ $task = 1.1.1 ] && {{ {breaks}; }} || echo fixed > note.txt")
+    result = project.run("--ralph-rollback", "--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    assert project.git("log", "--format=%s").split("\n")[:2] == ["fix: note", "agent"]
+    assert project.git("show", "HEAD:build.sh") == "true"
+
+
 def test_repository_without_commits_is_left_alone(broken_build: Project) -> None:
     project = broken_build
     project.git("update-ref", "-d", "HEAD")
