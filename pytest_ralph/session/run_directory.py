@@ -7,16 +7,14 @@ shares it with the workers on the same machine.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
     RALPH_DIRECTORY,
     RUNS_NAME,
-    is_process_running,
+    FileLock,
     lasting_directory,
-    read_or_empty,
 )
 from pytest_ralph.session.locks import TurnLock, spec_key
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.session.xdist.worker_input import WorkerInput
 
-# The process id of the controller, in the directory that it created.
+# The file that the controller locks as long as it lives, in the directory that it created.
 CONTROLLER_NAME = "controller"
 # Marks a directory in a project that had no `.ralph`.
 NEW_NAME = "new"
@@ -43,6 +41,7 @@ class RunDirectory:
         self.with_controller = (self.path / CONTROLLER_NAME).exists()
         self._root = root
         self._worker = worker
+        self._life: FileLock | None = None
         self._turn = TurnLock(self.path, "turn")
         self._has_turn = False
 
@@ -56,20 +55,31 @@ class RunDirectory:
         is_new = not (self._root / RALPH_DIRECTORY).exists()
         self.path.mkdir(parents=True, exist_ok=True)
         if self._worker is None:
-            (self.path / CONTROLLER_NAME).write_text(str(os.getpid()))
+            self._lock()
         elif is_new:
             (self.path / NEW_NAME).touch()
+
+    def _lock(self) -> None:
+        """Keep other runs from removing the directory."""
+        file = self.path / CONTROLLER_NAME
+        # It is there for each worker but the first, unless an executor removed it.
+        if not file.exists():
+            self._life = FileLock(file)
+            self._life.acquire()
 
     def sweep(self) -> None:
         """Remove the directories of runs whose controller was killed."""
         for file in self.path.parent.glob(f"*/{CONTROLLER_NAME}"):
-            controller = read_or_empty(file)
-            if controller.isdigit() and not is_process_running(int(controller)):
+            # Not by a process id: the controller may run in another container.
+            with contextlib.suppress(OSError), FileLock(file, timeout=0, required=True):
                 shutil.rmtree(file.parent, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove the directory with everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
+        if self._life is not None:
+            self._life.release()
+            self._life = None
 
     @property
     def budget(self) -> Path:
