@@ -79,11 +79,12 @@ def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
     return path
 
 
-def backups_directory(root: Path) -> Path:
-    """Return the directory for copies of changed files, with one directory per run.
+def lasting_directory(root: Path, name: str) -> Path:
+    """Return the directory `name` for files on which a run depends.
 
     In a repository it is in the git directory: an executor that runs `git clean -fdx` removes
-    `.ralph`, and would remove the copies together with the files of which they are the copies.
+    `.ralph`, and would remove copies together with the files of which they are the copies, and
+    locks that keep another run or worker out.
     """
     root = root.resolve()
     for directory in (root, *root.parents):
@@ -94,9 +95,22 @@ def backups_directory(root: Path) -> Path:
             break
         # Several projects may share a repository.
         below = str(root.relative_to(directory)).replace("%", "%25").replace("/", "%2F")
-        name = BACKUPS_NAME if root == directory else f"{BACKUPS_NAME}-{below}"
+        if root != directory:
+            name = f"{name}-{below}"
         return git_dir / OUR_GIT_DIRECTORY / name
-    return root / RALPH_DIRECTORY / BACKUPS_NAME
+    return root / RALPH_DIRECTORY / name
+
+
+def our_directories(root: Path) -> tuple[Path, ...]:
+    """Return the directories that everything but the files of specs is written to."""
+    directories = (root / RALPH_DIRECTORY, lasting_directory(root, BACKUPS_NAME).parent)
+    # Without a repository they are one.
+    return tuple(dict.fromkeys(directories))
+
+
+def backups_directory(root: Path) -> Path:
+    """Return the directory for copies of changed files, with one directory per run."""
+    return lasting_directory(root, BACKUPS_NAME)
 
 
 def git_directory_of(worktree: Path) -> Path | None:
@@ -152,9 +166,11 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
     try:
         yield temporary
         os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
+        if isinstance(error, OSError) and error.filename == temporary:
+            error.filename = str(place)
         raise
 
 
@@ -203,14 +219,16 @@ def remove_temporary_directories(pid: int) -> None:
 
 
 def is_process_running(pid: int) -> bool:
-    """Return whether a process with this id exists; True if that cannot be found out."""
+    """Return whether a process with this id is at work; True if that cannot be found out."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
         return True
-    return True
+    # In a container, nobody may wait for a process that has ended.
+    status = read_or_empty(Path(f"/proc/{pid}/stat"))
+    return not status.rpartition(")")[2].startswith(" Z")
 
 
 class FileLock:

@@ -22,10 +22,11 @@ from pytest_ralph.files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 # Larger files are neither merged nor committed: that would take all memory, or hours.
 MAX_SHARED_SIZE = 512 * 1024 * 1024
+BLOCK = 1024 * 1024
 # Without a suffix that a formatter or linter of the project would pick up.
 COPY_SUFFIX = ".saved"
 
@@ -60,6 +61,15 @@ class FileState(NamedTuple):
         if self.is_link:
             return os.fsencode(self.target)
         return Path(self.copy).read_bytes()
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the content in blocks: a file may be large."""
+        if self.is_link:
+            yield self.content()
+            return
+        with Path(self.copy).open("rb") as file:
+            while block := file.read(BLOCK):
+                yield block
 
 
 @dataclass(frozen=True)

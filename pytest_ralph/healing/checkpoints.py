@@ -228,7 +228,11 @@ class Checkpoints:
             left = git.undo_rollback(changes, index)
             note = f"no rollback: {', '.join(broken)} would no longer pass; it was undone"
             return f"{note}, except {', '.join(left)}" if left else note
-        tree.record(ROLLBACK, changes)
+        # What was done for the task and is undone must not be committed as its work.
+        owner = self._spec_files.record_name(self._original_of(task))
+        own_paths = {change.path for change in tree.changes_for(owner, earlier=True)}
+        tree.record(owner, [change for change in changes if change.path in own_paths])
+        tree.record(ROLLBACK, [change for change in changes if change.path not in own_paths])
         return str(result)
 
     def _go_back(self, git: Git, task: Task, now: Snapshot) -> RollbackResult:

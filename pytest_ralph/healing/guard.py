@@ -14,7 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import GITIGNORE_NAME, RALPH_DIRECTORY, SPEC_FILES, file_signature
+from pytest_ralph.files import (
+    GITIGNORE_NAME,
+    RALPH_DIRECTORY,
+    SPEC_FILES,
+    file_signature,
+    our_directories,
+)
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
     configures_the_same,
@@ -124,6 +130,8 @@ class Guard:
         if position is not None and self.services.settings.guard == "refuse":
             assert self.services.git is not None
             staged = self.services.git.index_file()
+        if self.services.settings.rollback:
+            self._tree.remember_index()
         plan = self._plans.begin()
         if not self._is_off:
             self._plans.keep_copy(plan)
@@ -149,9 +157,10 @@ class Guard:
         """Compare the project with `before`, after an executor ran on `task`."""
         tree = self._tree
         findings = []
-        for path in remove_links(self.services.directory):
-            shown = os.path.relpath(path, self.services.root)
-            findings.append(f"replaced {shown} by a link: removed; the original is lost")
+        for directory in our_directories(self.services.root):
+            for path in remove_links(directory):
+                shown = os.path.relpath(path, self.services.root)
+                findings.append(f"replaced {shown} by a link: removed; the original is lost")
         changes, lost = self._changes(before)
         if tree.snapshots.losses != before.losses:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}; {COPIES_LOST}")

@@ -356,7 +356,9 @@ def _fingerprint(changes: Sequence[Change]) -> str:
     digest = hashlib.sha256()
     for change in changes:
         digest.update(os.fsencode(change.path) + b"\0")
-        digest.update(b"removed" if change.after is None else change.after.content())
+        blocks = (b"removed",) if change.after is None else change.after.blocks()
+        for block in blocks:
+            digest.update(block)
     return f"worktree:{digest.hexdigest()}"
 
 

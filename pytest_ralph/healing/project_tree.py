@@ -40,7 +40,7 @@ class ProjectTree:
     runs: How many have begun. If it grows during a run, another one was at work at the same time,
         and what changed may be the work of either.
     plans: The plan of each spec before the first of the runs that are at work.
-    good_index: The index when a task passed last.
+    good_index: The index when a task passed last, or else before the first executor run.
     protected: The tests and the configuration of checks that were changed for each task.
     movements: What runs at the same time have reported about branches, commits and the stash.
     checks_run: The checks that the tasks of each spec are verified with.
@@ -71,6 +71,14 @@ class ProjectTree:
             self.active += 1
             self.runs += 1
             return RunStart(self.runs, is_alone)
+
+    def remember_index(self) -> None:
+        """Remember the index, unless that was done when a task passed or before another run."""
+        if self._git is None or self.good_index is not None:
+            return
+        # An executor may have removed the repository.
+        with contextlib.suppress(GitError):
+            self.good_index = self._git.index()
 
     def end_run(self, start: RunStart) -> bool:
         """Count a run as ended; return whether no other was at work at the same time.

@@ -35,6 +35,7 @@ from pytest_ralph.running.spool import STORED, Spool, SpoolWriter, decode, mask_
 from pytest_ralph.running.strays import (
     VARIABLE,
     Mark,
+    git_mark,
     is_youngest,
     kill_marked,
     kill_younger,
@@ -198,6 +199,11 @@ class Runner:
     def mark(self) -> Mark:
         """The mark on every process started here, by which a later run finds them after a kill."""
         return Mark(self._run, 0)
+
+    def mark_git(self) -> dict[str, str]:
+        """Return the variable by which git is found if the run is killed from now on."""
+        self._watcher.start()
+        return git_mark(self._run)
 
     def run(
         self,

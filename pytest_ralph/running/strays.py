@@ -25,6 +25,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 VARIABLE = "RALPH_RUN"
+# Carried by git, whose hooks may leave processes that outlive a run which was not killed.
+GIT_VARIABLE = "RALPH_GIT"
+# Seconds in which git removes its lock files and ends.
+GIT_GRACE = 2.0
 LINUX = sys.platform == "linux"
 # A range of at most this many ids is probed one by one; for a longer one /proc is listed.
 SHORT_RANGE = 500
@@ -165,9 +170,41 @@ def kill_marked(mark: Mark, *, whole_run: bool = False) -> None:
     _kill_until_none(lambda: _marked(mark, whole_run))
 
 
+def end_run(run: int) -> None:
+    """End every process of a run that was killed: its commands, and git with its hooks."""
+    kill_marked(Mark(run, 0), whole_run=True)
+    _end_git(run)
+
+
+def git_mark(run: int) -> dict[str, str]:
+    """Return the variable by which git is found if the run is killed."""
+    return {GIT_VARIABLE: f"{run:08x}"}
+
+
+def _end_git(run: int) -> None:
+    """End git, by a signal at which it removes its lock files, then what ignores that."""
+    deadline = time.monotonic() + GIT_GRACE
+    found = _git_of(run)
+    for pid in found:
+        _signal(pid, signal.SIGTERM)
+    while found and time.monotonic() < deadline:
+        time.sleep(0.02)
+        found = _git_of(run)
+    for pid in found:
+        _signal(pid, signal.SIGKILL)
+
+
+def _git_of(run: int) -> list[int]:
+    [(name, value)] = git_mark(run).items()
+    if not LINUX:
+        return _listed_by_ps(f" {name}={value} ")
+    wanted = f"\0{name}={value}\0".encode()
+    return [pid for pid in all_pids() if wanted in b"\0" + _proc(pid, "environ")]
+
+
 def _marked(mark: Mark, whole_run: bool) -> list[int]:
     if not LINUX:
-        return _marked_by_ps(mark, whole_run)
+        return _listed_by_ps(mark.assignment(" ", whole_run))
     return [pid for pid in all_pids() if mark.is_on(pid, whole_run)]
 
 
@@ -180,8 +217,12 @@ def _kill_until_none(find: Callable[[], Iterable[int]]) -> None:
             break
         seen |= found
         for pid in found:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+            _signal(pid, signal.SIGKILL)
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
 
 
 def _younger(mark: Mark, leader: int) -> Iterator[int]:
@@ -230,7 +271,7 @@ def all_pids() -> list[int]:
         return []
 
 
-def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
+def _listed_by_ps(wanted: str) -> list[int]:
     try:
         listing = subprocess.run(
             ["ps", "-axEww", "-o", "pid=,command="],
@@ -241,12 +282,11 @@ def _marked_by_ps(mark: Mark, whole_run: bool) -> list[int]:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    return read_ps(listing.decode("utf-8", "replace"), mark, whole_run)
+    return read_ps(listing.decode("utf-8", "replace"), wanted)
 
 
-def read_ps(listing: str, mark: Mark, whole_run: bool) -> list[int]:
-    """Return the processes in a `ps -E` listing whose environment carries the mark."""
-    wanted = mark.assignment(" ", whole_run)
+def read_ps(listing: str, wanted: str) -> list[int]:
+    """Return the processes in a `ps -E` listing whose environment has a variable."""
     pids = []
     for line in listing.splitlines():
         process = f"{line.strip()} "

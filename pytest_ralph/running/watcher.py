@@ -1,7 +1,7 @@
 """Watcher: a process that ends the commands of a run if pytest itself is killed.
 
 It is a shell that waits for a line from pytest. A run that ends in any regular way sends it. After
-SIGKILL the pipe is closed without it, and the shell becomes a Python that kills every process with
+SIGKILL the pipe is closed without it, and the shell becomes a Python that ends every process with
 the mark of the run. What the watcher misses, the next run ends.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.running.spawn import Streams, spawn
-from pytest_ralph.running.strays import Mark, kill_marked, start_unmarked
+from pytest_ralph.running.strays import end_run, start_unmarked
 
 if TYPE_CHECKING:
     from pytest_ralph.running.spawn import Child
@@ -85,6 +85,6 @@ class Watcher:
 
 
 def kill_run(run: int) -> None:
-    """Kill the processes of a run, also those that were being started when it was killed."""
+    """End the processes of a run, also those that were being started when it was killed."""
     for _ in range(ROUNDS):
-        kill_marked(Mark(run, 0), whole_run=True)
+        end_run(run)

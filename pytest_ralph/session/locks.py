@@ -1,4 +1,4 @@
-"""What runs leave for each other in `.ralph`: locks on specs, and marks of their processes.
+"""What runs leave for each other: locks on specs, and marks of their processes.
 
 Only one run at a time works on a spec. A mark lets a later run end what a killed run left running.
 """
@@ -16,16 +16,13 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
-    LOCKS_NAME,
     FileLock,
     is_process_running,
     remove_abandoned,
     remove_temporary_directories,
     write_atomically,
 )
-from pytest_ralph.history.directory import make_private
-from pytest_ralph.history.record import HistoryError
-from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.running.strays import end_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -52,7 +49,7 @@ def spec_key(path: Path) -> str:
 
 
 class SpecLocks:
-    """The locks of one run. They end with `release`, or with the process."""
+    """The locks of one run on files in `directory`. They end with `release`, or the process."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -62,7 +59,8 @@ class SpecLocks:
         """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
         if path in self._held:
             return
-        base = lock_directory(self._directory) / spec_key(path)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        base = self._directory / spec_key(path)
         lock = FileLock(base.with_suffix(".lock"), timeout=0, required=True)
         holder_file = base.with_suffix(".json")
         try:
@@ -103,16 +101,10 @@ def keep_out_later_runs(directory: Path, path: Path) -> None:
 
     Held until the process ends. Where there are no locks, the controller has said so.
     """
-    with contextlib.suppress(OSError, HistoryError):
-        file = lock_directory(directory) / f"{spec_key(path)}{WORKERS_SUFFIX}"
+    with contextlib.suppress(OSError):
+        directory.mkdir(parents=True, exist_ok=True)
+        file = directory / f"{spec_key(path)}{WORKERS_SUFFIX}"
         FileLock(file, timeout=0, shared=True).acquire()
-
-
-def lock_directory(directory: Path) -> Path:
-    """Create the directory for lock files below `directory`."""
-    locks = make_private(directory) / LOCKS_NAME
-    locks.mkdir(exist_ok=True)
-    return locks
 
 
 def _describe_holder(path: Path) -> str:
@@ -146,38 +138,37 @@ class FileTurns:
         with contextlib.ExitStack() as held:
             # In a fixed order, so that two workers cannot wait for each other.
             for key in sorted({spec_key(path) for path in paths}):
-                path = self._directory / LOCKS_NAME / f"file-{key}.lock"
+                path = self._directory / f"file-{key}.lock"
                 lock = FileLock(path, timeout=0)
                 try:
-                    _acquire(lock, self._directory)
+                    _acquire(lock)
                 except TimeoutError:
                     self._warn(TAKES_TURNS)
                     lock = FileLock(path)
-                    _acquire(lock, self._directory)
+                    _acquire(lock)
                 held.callback(lock.release)
             yield
 
 
-def _acquire(lock: FileLock, directory: Path) -> None:
-    """Take a lock on a file below the `directory` of locks, which is created if it is not there."""
+def _acquire(lock: FileLock) -> None:
+    """Take a lock; its directory is created if it is not there."""
     try:
         lock.acquire()
     except FileNotFoundError:
-        # It is the first time, or an executor removed everything that git ignores.
-        lock_directory(directory)
-        _acquire(lock, directory)
+        # It is the first time, or an executor removed it.
+        lock.path.parent.mkdir(parents=True, exist_ok=True)
+        _acquire(lock)
 
 
 class TurnLock:
     """A lock between threads, workers and runs, for example for the git repository.
 
-    It is on `place`, a directory that no executor removes, or else on a file below `directory`.
+    It is on the directory `place`, or else on a file in `directory`.
     """
 
     def __init__(self, directory: Path, name: str, place: Path | None = None) -> None:
-        self._directory = directory
         self._threads = threading.RLock()
-        self._file = FileLock(directory / LOCKS_NAME / f"{name}.lock")
+        self._file = FileLock(directory / f"{name}.lock")
         self._processes = self._file if place is None else FileLock(place)
 
     def __enter__(self) -> None:
@@ -190,13 +181,13 @@ class TurnLock:
 
     def _acquire(self) -> None:
         try:
-            _acquire(self._processes, self._directory)
+            _acquire(self._processes)
         except OSError as error:
             if error.errno != errno.EBADF:
                 raise
             # NFS has no locks on directories.
             self._processes = self._file
-            _acquire(self._processes, self._directory)
+            _acquire(self._processes)
 
     def __exit__(self, *_: object) -> None:
         self._processes.release()
@@ -211,24 +202,24 @@ def _remove_temporaries(root: Path) -> None:
         remove_abandoned(root / path)
 
 
-def record_mark(directory: Path, mark: int) -> Path | None:
+def record_mark(root: Path, directory: Path, mark: int) -> Path | None:
     """Record the mark on the processes of this run, and end those of runs that were killed.
 
-    Temporary files that these runs left beside files of the project are removed, and their
-    temporary directories.
+    Temporary files that these runs left beside files of the project in `root` are removed, and
+    their temporary directories.
 
     Return the file to remove at the end of the run; None if it cannot be written.
     """
-    with contextlib.suppress(OSError, ValueError, HistoryError):
-        locks = lock_directory(directory)
-        for file in locks.glob("*.mark"):
+    with contextlib.suppress(OSError, ValueError):
+        directory.mkdir(parents=True, exist_ok=True)
+        for file in directory.glob("*.mark"):
             pid, _, other = file.stem.partition("-")
             if not is_process_running(int(pid)):
-                kill_marked(Mark(int(other, 16), 0), whole_run=True)
-                _remove_temporaries(directory.parent)
+                end_run(int(other, 16))
+                _remove_temporaries(root)
                 remove_temporary_directories(int(pid))
                 file.unlink(missing_ok=True)
-        own = locks / f"{os.getpid()}-{mark:08x}.mark"
+        own = directory / f"{os.getpid()}-{mark:08x}.mark"
         own.touch()
         return own
     return None

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME
-from pytest_ralph.history.record import HistoryError
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, our_directories
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import (
     check_distribution,
@@ -37,12 +36,13 @@ class Preflight:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._locks = SpecLocks(run.directory)
+        self._locks = SpecLocks(run.locks)
 
     def check_run(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
         check_project_files(self.run)
-        refuse_to_write(own_paths(self.run.directory), self.run.root)
+        for directory in our_directories(self.run.root):
+            refuse_to_write(own_paths(directory), self.run.root)
         check_distribution(self.run)
         settings = self.run.settings
         needs_executor = settings.execute or settings.recovery is True
@@ -65,7 +65,7 @@ class Preflight:
             self._locks.take(path, self.run.specs.relative(path))
         except SpecLocked as error:
             raise pytest.UsageError(str(error)) from None
-        except (OSError, HistoryError) as error:
+        except OSError as error:
             self.run.messages.note(
                 "the spec could not be locked, so a second run at the same time would not be "
                 f"noticed: {error}"
@@ -131,7 +131,7 @@ def refuse_to_write(paths: Iterable[Path], root: Path) -> None:
 
 
 def own_paths(directory: Path) -> Iterator[Path]:
-    """Yield our directory in a project and what is in it."""
+    """Yield a directory of ours and what is in it."""
     yield directory
     with contextlib.suppress(OSError):
         yield from directory.iterdir()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import WORKTREES_NAME
+from pytest_ralph.files import WORKTREES_NAME, lasting_directory
 from pytest_ralph.healing.services import executors_of
 from pytest_ralph.session.resources import usage_error
 from pytest_ralph.text.regex import regex
@@ -116,7 +116,7 @@ def _check_script(run: Run, command: str) -> None:
 
 def _remove_stale_worktrees(run: Run) -> None:
     """Remove the worktrees of runs that were killed, and take back their unfinished merges."""
-    if run.worker or not (run.directory / WORKTREES_NAME).is_dir():
+    if run.worker or not lasting_directory(run.root, WORKTREES_NAME).is_dir():
         return
     # Imported here: most projects have no worktrees.
     from pytest_ralph.fixing.errors import GitError

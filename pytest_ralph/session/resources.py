@@ -13,12 +13,15 @@ from pytest_ralph.files import HISTORY_NAME, LOGS_NAME
 from pytest_ralph.healing.budget import Budget, Outages
 from pytest_ralph.healing.regressions import Regressions
 from pytest_ralph.healing.services import Services
+from pytest_ralph.history.directory import make_private
+from pytest_ralph.history.record import HistoryError
 from pytest_ralph.running.runner import Runner
 from pytest_ralph.session.locks import FileTurns, TurnLock, record_mark
 from pytest_ralph.settings import NO_EXECUTOR
 from pytest_ralph.text.secrets import Masker
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.kinds import Kinds
@@ -50,7 +53,7 @@ class Resources:
         self._environ = copy_environment()
         self._runners: dict[str | None, Runner] = {}
         self._mark_files: list[Path] = []
-        self._git_lock = TurnLock(run.directory, "git")
+        self._git_lock = TurnLock(run.locks, "git")
         # Shared by the workers, and by the controller at the end of the run.
         shared = run.run_directory if run.worker or run.has_workers else None
         budget_file = shared.budget if shared else None
@@ -108,11 +111,16 @@ class Resources:
                 mask=self.mask,
                 name=self._log_name(),
             )
-            mark_file = record_mark(self.run.directory, runner.mark.run)
+            with contextlib.suppress(HistoryError):
+                # Before the first log is written: git must not list it.
+                make_private(self.run.directory)
+            mark_file = record_mark(self.run.root, self.run.locks, runner.mark.run)
             if mark_file is not None:
                 self._mark_files.append(mark_file)
             if self.run.worker:
                 self.run.run_directory.record_mark(runner.mark.run)
+            else:
+                self.run.run_directory.sweep()
             self._runners[shell] = runner
         return self._runners[shell]
 
@@ -160,8 +168,17 @@ class Resources:
         """The git repository of the project; None if there is none."""
         from pytest_ralph.fixing.git.checkpoint import Git
 
-        git = Git(self.run.root)
-        return None if git.unavailable() else git
+        git = Git(self.run.root, self._environ_of_git)
+        if git.unavailable():
+            return None
+        # A git of a killed run, which may have worked in one of them, has ended now.
+        git.sweep()
+        return git
+
+    @property
+    def _environ_of_git(self) -> Mapping[str, str]:
+        """The environment in which git is called, so that it ends with a run that is killed."""
+        return {**self._environ, **self.runner(self.settings.shell).mark_git()}
 
     @cached_property
     def tree_lock(self) -> TurnLock:
@@ -170,7 +187,7 @@ class Resources:
         It is on the git directory: an executor may remove `.ralph` while another one waits.
         """
         place = None if self.git is None else self.git.directory
-        return TurnLock(self.run.directory, "tree", place)
+        return TurnLock(self.run.locks, "tree", place)
 
     @cached_property
     def tree(self) -> ProjectTree:
@@ -186,7 +203,13 @@ class Resources:
 
         link = self.settings.isolate_link
         copy = self.settings.isolate_copy
-        return Worktrees(self.run.root, self.run.directory, link=link, copy=copy)
+        return Worktrees(
+            self.run.root,
+            self.run.directory,
+            link=link,
+            copy=copy,
+            environ=self._environ_of_git,
+        )
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -211,7 +234,7 @@ class Resources:
         """Return what the tasks of one spec need, with the settings of that spec."""
         messages = self.run.messages
         interactive = self.interactive if settings.interactive else None
-        file_turns = FileTurns(self.run.directory, messages.note)
+        file_turns = FileTurns(self.run.locks, messages.note)
         return Services(
             root=self.run.root,
             directory=self.run.directory,

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, STATE_NAME, backups_directory
+from pytest_ralph.files import (
+    LOCKS_NAME,
+    RALPH_DIRECTORY,
+    STATE_NAME,
+    backups_directory,
+    lasting_directory,
+)
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.spec_run import SpecRun
 from pytest_ralph.session.locks import keep_out_later_runs
@@ -37,7 +43,8 @@ class Run:
     """Holds the parts of one run, and starts the work on each spec.
 
     worker: What the controller gave this process if it is a worker of pytest-xdist, else None.
-    directory: Where everything but the specs' own files is written (`.ralph`).
+    directory: Where everything that no run depends on is written (`.ralph`).
+    locks: Where the locks are.
     backups: Where copies of the files that the run changes are kept.
     """
 
@@ -52,12 +59,13 @@ class Run:
             self.root = self.worker.find_project(config.rootpath)
             self.id = self.worker.run_id
         self.directory = self.root / RALPH_DIRECTORY
+        self.locks = lasting_directory(self.root, LOCKS_NAME)
         self.backups = backups_directory(self.root) / self.id
         self.started = time.time()
         self.session: pytest.Session | None = None
         # What Ctrl-C cut off.
         self.interrupted: list[str] = []
-        self.run_directory = RunDirectory(self.directory / RUNS_NAME / self.id, self.worker)
+        self.run_directory = RunDirectory(self.root, self.id, self.worker)
         self.messages = Messages(config, self.root, self._mask)
         self.specs = Specs(config, self.root, self.worker)
         self.resources = Resources(self)
@@ -198,7 +206,7 @@ def _takeover_log(run: Run, spec: Spec) -> TakeoverLog | None:
     """Return the log by which another worker can go on with the spec; None without workers."""
     if run.worker is None:
         return None
-    keep_out_later_runs(run.directory, spec.path)
+    keep_out_later_runs(run.locks, spec.path)
     if run.worker.every_spec and run.specs.is_written(spec):
         run.run_directory.take_turn()
     return run.run_directory.takeover_log(spec.path)

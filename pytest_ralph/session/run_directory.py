@@ -10,6 +10,12 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import (
+    RALPH_DIRECTORY,
+    RUNS_NAME,
+    FileLock,
+    lasting_directory,
+)
 from pytest_ralph.session.locks import TurnLock, spec_key
 
 if TYPE_CHECKING:
@@ -18,8 +24,9 @@ if TYPE_CHECKING:
     from pytest_ralph.healing.takeover_log import TakeoverLog
     from pytest_ralph.session.xdist.worker_input import WorkerInput
 
-# Marks the directory that the controller created, and one in a project that had no `.ralph`.
+# The file that the controller locks as long as it lives, in the directory that it created.
 CONTROLLER_NAME = "controller"
+# Marks a directory in a project that had no `.ralph`.
 NEW_NAME = "new"
 
 
@@ -29,11 +36,13 @@ class RunDirectory:
     with_controller: Whether the controller created the directory, so that its files are ours too.
     """
 
-    def __init__(self, path: Path, worker: WorkerInput | None) -> None:
-        self.path = path
-        self.with_controller = (path / CONTROLLER_NAME).exists()
+    def __init__(self, root: Path, run_id: str, worker: WorkerInput | None) -> None:
+        self.path = lasting_directory(root, RUNS_NAME) / run_id
+        self.with_controller = (self.path / CONTROLLER_NAME).exists()
+        self._root = root
         self._worker = worker
-        self._turn = TurnLock(path, "turn")
+        self._life: FileLock | None = None
+        self._turn = TurnLock(self.path, "turn")
         self._has_turn = False
 
     @property
@@ -43,16 +52,34 @@ class RunDirectory:
 
     def create(self) -> None:
         """Create the directory; the controller does before it starts a worker."""
-        is_new = not self.path.parent.parent.exists()
+        is_new = not (self._root / RALPH_DIRECTORY).exists()
         self.path.mkdir(parents=True, exist_ok=True)
         if self._worker is None:
-            (self.path / CONTROLLER_NAME).touch()
+            self._lock()
         elif is_new:
             (self.path / NEW_NAME).touch()
+
+    def _lock(self) -> None:
+        """Keep other runs from removing the directory."""
+        file = self.path / CONTROLLER_NAME
+        # It is there for each worker but the first, unless an executor removed it.
+        if not file.exists():
+            self._life = FileLock(file)
+            self._life.acquire()
+
+    def sweep(self) -> None:
+        """Remove the directories of runs whose controller was killed."""
+        for file in self.path.parent.glob(f"*/{CONTROLLER_NAME}"):
+            # Not by a process id: the controller may run in another container.
+            with contextlib.suppress(OSError), FileLock(file, timeout=0, required=True):
+                shutil.rmtree(file.parent, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove the directory with everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
+        if self._life is not None:
+            self._life.release()
+            self._life = None
 
     @property
     def budget(self) -> Path:

@@ -91,7 +91,7 @@ def _worktrees(project: Path) -> list[str]:
     """Worktrees, merges that are not complete, and what an executor must not leave in git."""
     if not (project / ".git").exists():
         return []
-    found = [str(path) for path in project.glob(".ralph/worktrees/*")]
+    found = [str(path) for path in project.glob(".git/ralph/worktrees/*")]
     found += map(str, worktrees_of(project))
     found += _git(project, "branch", "--list").splitlines()[1:]
     found += _git(project, "stash", "list").splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,12 +103,16 @@ def test_a_file_of_a_spec_that_is_a_link_to_the_outside_is_not_written(
     refused(pytester, outside, f"specs/demo/{name}", "--ralph-recovery")
 
 
-@pytest.mark.parametrize("name", [".ralph", ".ralph/history.db", ".ralph/logs", ".ralph/locks"])
+OURS = (".ralph", ".ralph/history.db", ".ralph/logs", ".git/ralph", ".git/ralph/locks")
+
+
+@pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("mode", ["--ralph", "--ralph-recovery"])
 def test_a_directory_of_ours_that_is_a_link_to_the_outside_is_not_used(
     pytester: pytest.Pytester, project: Path, outside: Path, name: str, mode: str
 ) -> None:
     make_spec(project)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     path = project / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(outside / "ours")

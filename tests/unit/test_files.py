@@ -115,6 +115,25 @@ def test_what_a_killed_run_left_beside_the_file_is_swept_away(tmp_path: Path) ->
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "file", *others])
 
 
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    with (
+        pytest.raises(FileNotFoundError) as caught,
+        disk.open_directory(tmp_path) as directory,
+        disk.replacing(place, directory) as temporary,
+    ):
+        os.open(temporary, os.O_RDONLY, dir_fd=directory)
+    assert caught.value.filename == str(place)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="read from /proc")
+def test_a_process_for_which_nobody_waited_is_not_running() -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert not disk.is_process_running(ended.pid)
+    assert disk.is_process_running(os.getpid())
+
+
 def test_a_file_that_somebody_wrote_meanwhile_stays_theirs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

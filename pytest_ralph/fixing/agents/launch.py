@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.running.runner import RunError
 from pytest_ralph.shell.lexer import simple_commands
 
 if TYPE_CHECKING:
@@ -92,19 +93,30 @@ class Launch:
         watch: Callable[[Sequence[Spool]], bool] | None = None,
     ) -> CommandResult:
         """Run `command` with the shell, or `argv` without one."""
-        return runner.run(
-            display_command(argv) if argv else command,
-            argv=argv,
-            timeout=self.job.timeout,
-            env={**(env or {}), **self.job.environment(self.prompt_file)},
-            # Keep the executor's answer apart from its log, which may repeat the prompt.
-            split=True,
-            stdin=self.prompt_file,
-            keep=bool(self.job.kept_as),
-            label=self.job.kept_as or f"{self.job.task_id}-{label}",
-            on_output=on_output,
-            watch=watch,
-        )
+
+        def start() -> CommandResult:
+            return runner.run(
+                display_command(argv) if argv else command,
+                argv=argv,
+                timeout=self.job.timeout,
+                env={**(env or {}), **self.job.environment(self.prompt_file)},
+                # Keep the executor's answer apart from its log, which may repeat the prompt.
+                split=True,
+                stdin=self.prompt_file,
+                keep=bool(self.job.kept_as),
+                label=self.job.kept_as or f"{self.job.task_id}-{label}",
+                on_output=on_output,
+                watch=watch,
+            )
+
+        try:
+            return start()
+        except RunError:
+            if self.prompt_file.exists():
+                raise
+            # An executor that works at the same time has removed `.ralph`.
+            self.write_file(PROMPT_SUFFIX, self.job.prompt)
+            return start()
 
 
 def display_command(words: Sequence[str]) -> str:

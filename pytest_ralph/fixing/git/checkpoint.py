@@ -77,6 +77,10 @@ class Git:
             return str(error)
         return None
 
+    def sweep(self) -> None:
+        """Remove what killed runs left in the git directory."""
+        sweep_scratch(self._location.git_dir)
+
     @property
     def directory(self) -> Path:
         """What git stores for this worktree."""
@@ -314,7 +318,6 @@ class Git:
         repository = find_repository(self._git)
         if repository.prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
-        sweep_scratch(repository.git_dir)
         return repository
 
     @property

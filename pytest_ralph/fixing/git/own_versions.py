@@ -51,7 +51,8 @@ class OwnVersions:
         for path, steps in _steps_by_path(changes).items():
             name = self._prefix + path
             is_new = name not in self._head
-            if is_new and (path in task_files or self._is_made_at_once(name, steps)):
+            is_complete = path in task_files or self._is_made_at_once(name, steps)
+            if is_new and is_complete:
                 continue
             try:
                 versions[name] = self._version(name, steps)
@@ -63,14 +64,14 @@ class OwnVersions:
 
     def _is_made_at_once(self, name: str, steps: Sequence[Change]) -> bool:
         """Return whether one change made a file, and nobody has changed it since."""
-        if len(steps) > 1 or not steps[0].added:
+        if len(steps) != 1 or not steps[0].added:
             return False
         return is_same_now(self._git.directory, name, steps[0].after)
 
     def _version(self, name: str, steps: Sequence[Change]) -> IndexEntry | None:
         """Return HEAD's version of a file with all `steps` merged into it."""
         version = self._head.get(name)
-        for step in self._not_in_head(name, steps):
+        for step in _without_undone(self._not_in_head(name, steps)):
             before = self._stored(name, step.before)
             after = step.after
             if after is not None and not after.can_be_put_back:
@@ -133,3 +134,15 @@ def _steps_by_path(changes: Iterable[Change]) -> dict[str, list[Change]]:
             steps.pop()
         steps.append(change)
     return by_path
+
+
+def _without_undone(steps: Iterable[Change]) -> list[Change]:
+    """Return the steps without those that a later one, such as a rollback, took back."""
+    kept: list[Change] = []
+    for step in steps:
+        kept.append(step)
+        for number, earlier in enumerate(kept):
+            if is_same(earlier.before, step.after):
+                del kept[number:]
+                break
+    return kept

@@ -7,16 +7,17 @@ import os
 import re
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import is_process_running
+from pytest_ralph.files import FileLock
 from pytest_ralph.fixing.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-_NAME = re.compile(r"ralph-(?P<pid>\d+)-[0-9a-f]+")
+LOCK_NAME = "lock"
+_NAME = re.compile(r"ralph-[0-9a-f]+")
 
 
 @contextmanager
@@ -25,13 +26,15 @@ def scratch_directory(git_dir: Path) -> Iterator[Path]:
 
     Raise GitError if it cannot be created: git could not write anything either.
     """
-    directory = git_dir / f"ralph-{os.getpid()}-{os.urandom(6).hex()}"
+    directory = git_dir / f"ralph-{os.urandom(8).hex()}"
     try:
         directory.mkdir()
     except OSError as error:
         raise GitError(f"{git_dir.name} cannot be written: {error.strerror or error}") from error
     try:
-        yield directory
+        # A process id would say nothing to a run in another container.
+        with FileLock(directory / LOCK_NAME):
+            yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -40,6 +43,14 @@ def sweep_scratch(git_dir: Path) -> None:
     """Remove the directories of processes that are gone."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(git_dir):
-            match = _NAME.fullmatch(entry.name)
-            if match is not None and not is_process_running(int(match["pid"])):
-                shutil.rmtree(entry.path, ignore_errors=True)
+            if _NAME.fullmatch(entry.name):
+                _remove_abandoned(Path(entry.path))
+
+
+def _remove_abandoned(directory: Path) -> None:
+    """Remove a directory unless the process that created it is at work."""
+    with (
+        contextlib.suppress(OSError),
+        FileLock(directory / LOCK_NAME, timeout=0, required=True),
+    ):
+        shutil.rmtree(directory, ignore_errors=True)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 JOURNAL_SUFFIX = ".merge"
 # The changes in a journal belong to no task.
 NO_OWNER = ""
+# A larger file is seldom written by hand, and each side of a merge is read as a whole.
+MAX_TEXT_SIZE = 10 * 1024 * 1024
 EXECUTABLE = 0o111
 READABLE = 0o444
 
@@ -104,6 +106,8 @@ def _shown(state: FileState | None) -> str:
         return "(no file)"
     if state.is_link:
         return f"(a link to {state.target})"
+    if state.size > MAX_TEXT_SIZE:
+        return f"({state.size} bytes)"
     content = state.content()
     if b"\0" in content:
         return f"({len(content)} bytes of binary data)"
@@ -165,6 +169,8 @@ def _merge(
         return _with_mode(theirs, ours, base)
     if ours.is_link or theirs.is_link or (base is not None and base.is_link):
         raise ConflictError(_both("it is a link on one side", ours, theirs))
+    if max(ours.size, theirs.size, base.size if base else 0) > MAX_TEXT_SIZE:
+        raise ConflictError(_both("it is too large, and both sides changed it", ours, theirs))
     texts = [b"" if state is None else state.content() for state in (base, ours, theirs)]
     if b"\0" in b"".join(texts):
         raise ConflictError(_both("it is binary, and both sides changed it", ours, theirs))

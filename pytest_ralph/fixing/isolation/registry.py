@@ -1,6 +1,6 @@
 """Registry: which worktrees and merges exist, so that a later run can clean up after a kill.
 
-Each process has a file below `.ralph/worktrees`, which it locks as long as it lives. It lists all
+Each process has a file, which it locks as long as it lives. It lists all
 worktrees that the process has created, one path per line. A file whose lock can be taken belongs to
 a process that is gone.
 """
@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import WORKTREES_NAME, FileLock
+from pytest_ralph.files import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,10 @@ LOCK_SUFFIX = ".lock"
 
 
 class Registry:
-    """The file of this process, and those that other processes left behind.
-
-    `directory` is the project's `.ralph`.
-    """
+    """The file of this process in `directory`, and those that other processes left behind."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory / WORKTREES_NAME
+        self.directory = directory
         self.token = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._lock = FileLock(self.directory / f"{self.token}{LOCK_SUFFIX}")
         self._is_open = False

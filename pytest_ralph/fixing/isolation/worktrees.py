@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
     SPEC_FILES,
+    WORKTREES_NAME,
     fault_point,
+    lasting_directory,
     remove_temporary_directories,
     sweep,
     temporary_directory,
@@ -86,7 +88,7 @@ class Worktrees:
     ) -> None:
         self.root = root.resolve()
         self._directory = directory
-        self.registry = Registry(directory)
+        self.registry = Registry(lasting_directory(self.root, WORKTREES_NAME))
         self._link = link
         self._copy = copy
         self._git = GitCommand.at(self.root, environ)
@@ -120,10 +122,12 @@ class Worktrees:
                 # The executor broke it.
                 self._discard(idle.container)
         # git records real paths, and the directory for temporary files may be a link.
-        container = Path(tempfile.mkdtemp(prefix=CONTAINER_PREFIX, dir=self._place())).resolve()
+        container = self._place().resolve() / f"{CONTAINER_PREFIX}{os.urandom(6).hex()}"
+        # First: if it cannot be recorded, nothing is left, and nothing after a kill either.
         self.registry.add(container)
         fault_point("before a worktree is created")
         try:
+            container.mkdir(mode=0o700)
             worktree = self._worktree_in(container)
             worktree.objects.mkdir()
             worktree.path.mkdir()
@@ -174,20 +178,21 @@ class Worktrees:
         git = GitCommand(path, {**self._git.environ, **variables})
         return Worktree(container, location.top, path, path / location.prefix, git, location.prefix)
 
-    def _place(self) -> str | None:
+    def _place(self) -> Path:
         """Where worktrees are created: in memory if there is room, else with temporary files."""
+        on_disk = Path(tempfile.gettempdir())
         if "TMPDIR" in self._git.environ:
-            return None
+            return on_disk
         try:
             status = os.statvfs(MEMORY)
         except OSError:
-            return None
+            return on_disk
         if status.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) or not os.access(MEMORY, os.W_OK):
-            return None
+            return on_disk
         free = status.f_bavail * status.f_frsize
         if self._state.size * EXPECTED_WORKTREES > free * MEMORY_SHARE:
-            return None
-        return str(MEMORY)
+            return on_disk
+        return MEMORY
 
     def refresh(self, worktree: Worktree) -> None:
         """Merge the current state of the project into a worktree, which then starts from it."""

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_ralph.history.record import Record
 from pytest_ralph.report import junit
-from pytest_ralph.running.strays import Mark, kill_marked
+from pytest_ralph.running.strays import end_run
 from pytest_ralph.session.discovery import split_nodeid
 from pytest_ralph.session.header import lines_about_specs
 from pytest_ralph.session.messages import terminal_reporter
@@ -165,7 +165,7 @@ class Controller:
         if error:
             # The worker could not end its processes, and its tasks go to another worker.
             for mark in self.run.run_directory.marks_of(node.gateway.id):
-                kill_marked(Mark(mark, 0), whole_run=True)
+                end_run(mark)
 
     def _progress(self, node: Any, nodeid: str) -> Progress:
         """Return how far a dead worker had come with an item."""

@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.files import RALPH_DIRECTORY, RUNS_NAME, backups_directory, write_atomically
+from pytest_ralph.files import (
+    RALPH_DIRECTORY,
+    RUNS_NAME,
+    backups_directory,
+    lasting_directory,
+    write_atomically,
+)
 from pytest_ralph.fixing.change_log import undo_changes
 from pytest_ralph.fixing.file_state import stored_state, write_state
 from pytest_ralph.session.locks import spec_key
@@ -137,8 +143,7 @@ def clean_up(roots: Sequence[str], new: Sequence[str], run_id: str) -> None:
 
 def _put_back(root: Path, run_id: str) -> None:
     """Put back everything below `root` that the workers of a run changed there."""
-    directory = root / RALPH_DIRECTORY
-    run_directory = directory / RUNS_NAME / run_id
+    run_directory = lasting_directory(root, RUNS_NAME) / run_id
     backups = backups_directory(root) / run_id
     for originals in run_directory.glob(f"*{ORIGINALS_SUFFIX}"):
         states = json.loads(originals.read_text(encoding="utf-8"))
@@ -147,6 +152,6 @@ def _put_back(root: Path, run_id: str) -> None:
     undo_changes(root, backups)
     left_over = [run_directory, backups]
     if (run_directory / NEW_NAME).exists():
-        left_over = [directory, backups]
+        left_over.append(root / RALPH_DIRECTORY)
     for path in left_over:
         shutil.rmtree(path, ignore_errors=True)

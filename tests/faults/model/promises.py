@@ -319,7 +319,7 @@ def check_nothing_left(world: World, plan: RunPlan, ended: Ended) -> None:
     if ended.killed or plan.target != "specs":
         return
     demand(not worktrees_of(world.project), "worktrees are left")
-    patterns = ["**/.*.tmp", ".git/*.lock", ".ralph/worktrees/*"]
+    patterns = ["**/.*.tmp", ".git/*.lock", ".git/ralph/worktrees/*"]
     if plan.commits or ended.touched:
         # A run that does not need git does not look there.
         patterns.append(".git/ralph-*")

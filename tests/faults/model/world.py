@@ -186,7 +186,7 @@ class World:
     def close(self) -> None:
         for pid in self.processes():
             os.kill(pid, signal.SIGKILL)
-        for record in self.project.glob(".ralph/worktrees/*.lock"):
+        for record in self.project.glob(".git/ralph/worktrees/*.lock"):
             # A run that was killed leaves its worktrees to the next run, and there is none.
             for container in record.read_text().splitlines():
                 shutil.rmtree(container, ignore_errors=True)

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from tests.integration.blocks import spec, task
-from tests.integration.processes import start
+from tests.integration.processes import start, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +89,26 @@ def test_runs_on_different_specs_share_one_history_and_one_repository(
     subprocess.run(["git", "fsck", "--strict"], cwd=pytester.path, check=True, capture_output=True)
 
 
+def test_a_run_keeps_others_out_whatever_its_executor_removes(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(spec(task("1.1 A", "test -e end")))
+    for command in ("init -q", "add -A"):
+        subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
+    executor = "git clean -fdxq; touch begun; until test -e end; do sleep 0.05; done"
+    first = start(pytester.path, "--ralph-recovery", f"--ralph-executor={executor}")
+    wait_for((pytester.path / "begun").exists)
+
+    second = start(pytester.path, "--ralph-recovery", "--ralph-executor=touch end")
+    refused, _ = second.communicate(timeout=90)
+    (pytester.path / "end").touch()
+    output, _ = first.communicate(timeout=90)
+
+    assert second.returncode == 4, refused
+    assert f"is being worked on by another run (pid {first.pid}, " in refused
+    assert first.returncode == 0, output
+
+
 HOLDER = """
 import sys, time
 from pathlib import Path
@@ -106,9 +126,9 @@ time.sleep(60)
 
 def test_a_holder_slow_to_say_so_is_still_named_and_a_dead_one_never(tmp_path: Path) -> None:
     path = tmp_path / "tasks.md"
-    earlier = SpecLocks(tmp_path / ".ralph")
+    earlier = SpecLocks(tmp_path / "locks")
     earlier.take(path, "tasks.md")
-    (lock,) = (tmp_path / ".ralph/locks").glob("*.lock")
+    (lock,) = (tmp_path / "locks").glob("*.lock")
     said = lock.with_suffix(".json").read_text()
     earlier.release()
     assert not lock.with_suffix(".json").exists()
@@ -120,5 +140,5 @@ def test_a_holder_slow_to_say_so_is_still_named_and_a_dead_one_never(tmp_path: P
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(SpecLocked, match=rf"\(pid {holder.pid}, since "):
-            SpecLocks(tmp_path / ".ralph").take(path, "tasks.md")
+            SpecLocks(tmp_path / "locks").take(path, "tasks.md")
         holder.kill()

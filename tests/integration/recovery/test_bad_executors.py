@@ -164,6 +164,20 @@ def test_one_that_puts_a_link_in_our_directory(one_task: Project, path: str) -> 
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
 
 
+@pytest.mark.parametrize("path", [".git/ralph", ".git/ralph/locks"])
+def test_one_that_puts_a_link_in_our_part_of_the_repository(one_task: Project, path: str) -> None:
+    one_task.repository()
+    outside = one_task.root.with_name(f"{one_task.root.name}-outside")
+    outside.mkdir()
+    link = f"rm -rf {path}; ln -s {outside} {path}"
+
+    result = one_task.run(executor=one_task.shell(f"{link}; echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"*1.3.1 replaced {path} by a link: removed*"])
+    assert list(outside.iterdir()) == []
+
+
 def test_one_that_deletes_the_repository(one_task: Project) -> None:
     one_task.repository()
     options = ("--ralph-commit=auto", "--ralph-rollback", "--ralph-report=report.html")

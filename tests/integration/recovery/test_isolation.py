@@ -624,7 +624,7 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
     assert (isolated.root / "parser.txt").read_text().endswith("five\nwork\n")
     assert not left.exists()
     assert no_worktrees(isolated)
-    assert list((isolated.root / ".ralph/worktrees").iterdir()) == []
+    assert list((isolated.root / ".git/ralph/worktrees").iterdir()) == []
 
 
 def test_half_a_worktree_is_no_work_to_keep(isolated: Project) -> None:

@@ -269,6 +269,55 @@ def test_what_an_executor_broke_is_undone(project: Project) -> None:
     assert project.git("show", "refs/ralph/demo/1.2/1:made.txt") == "x"
 
 
+def test_what_was_undone_is_not_committed(project: Project) -> None:
+    """Although the user changed the same file, so that it differs from HEAD."""
+    project.spec("""\
+        - [ ] 1.1 It builds
+          - **Files**: `note.txt`
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+          - **Commit**: `fix: note`
+    """)
+    lines = [f"{number}\n" for number in range(30)]
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "broken\n")
+    project.write("other.txt", "".join(lines))
+    project.repository()
+    edited = "".join(["user\n", *lines])
+    project.write("other.txt", edited)
+    breaks = "echo '(' > build.sh; echo broken >> other.txt; echo new > new.txt; git add -A"
+    executor = project.shell(f"[ $task = 1.1.1 ] && {{ {breaks}; }} || echo fixed > note.txt")
+    result = project.run("--ralph-rollback", "--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*went back to the files as they were before*"])
+    assert (project.root / "other.txt").read_text() == edited
+    committed = project.git("show", "--name-only", "--format=%s", "HEAD").split("\n")
+    assert committed[0] == "fix: note"
+    assert "note.txt" in committed
+    assert "other.txt" not in committed
+    staged = project.git("diff", "--cached", "--name-only").split()
+    assert not {"build.sh", "new.txt", "other.txt"}.intersection(staged)
+
+
+def test_what_was_undone_is_committed_if_the_executor_committed_it(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It builds
+          - **Files**: `note.txt`
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+          - **Commit**: `fix: note`
+    """)
+    project.write("build.sh", "true\n")
+    project.write("note.txt", "broken\n")
+    project.repository()
+    breaks = "echo '(' > build.sh; git commit -qam agent"
+    executor = project.shell(f"[ $task = 1.1.1 ] && {{ {breaks}; }} || echo fixed > note.txt")
+    result = project.run("--ralph-rollback", "--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    assert project.git("log", "--format=%s").split("\n")[:2] == ["fix: note", "agent"]
+    assert project.git("show", "HEAD:build.sh") == "true"
+
+
 def test_repository_without_commits_is_left_alone(broken_build: Project) -> None:
     project = broken_build
     project.git("update-ref", "-d", "HEAD")

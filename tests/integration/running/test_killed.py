@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
-from tests.integration.processes import start, wait_for
+from tests.integration.processes import left_in, start, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,11 @@ def test_killed_controller_ends_workers_and_their_commands(
     wait_for(lambda: _is_gone(worker) and _is_gone(command), timeout=3)
     process.communicate(timeout=60)
 
+    runs = pytester.path / ".ralph/runs"
+    assert len(list(runs.iterdir())) == 1
+    start(pytester.path, "--ralph", "--ralph-timeout=1").communicate(timeout=60)
+    assert list(runs.iterdir()) == []
+
 
 @pytest.mark.slow
 def test_the_next_run_waits_for_workers_of_a_killed_one(
@@ -91,6 +97,47 @@ def test_the_next_run_waits_for_workers_of_a_killed_one(
     going_on = start(pytester.path, "--ralph")
     output, _ = going_on.communicate(timeout=60)
     assert going_on.returncode == 0, output
+
+
+HOOK = """\
+#!/bin/sh
+echo $$ > pid
+sleep 600 & wait
+"""
+
+
+def test_killed_pytest_ends_a_commit_and_its_hook(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    """git would go on without its index, which the next run removes, and commit no file."""
+    make_spec("- [ ] 1.1 A\n  - **Verify**: `test -e new`\n  - **Files**: new\n  - **Commit**: new")
+    for words in ("init -q --template=", "config user.name A", "config user.email a@b", "add -A"):
+        subprocess.run(["git", *words.split()], cwd=pytester.path, check=True)
+    subprocess.run(["git", "commit", "-qm", "begin"], cwd=pytester.path, check=True)
+    hook = pytester.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir()
+    hook.write_text(HOOK)
+    hook.chmod(0o755)
+    recovery = ("--ralph-recovery", "--ralph-executor=touch new", "--ralph-commit=auto")
+    process = start(pytester.path, *recovery)
+
+    _kill_when_started(process.pid, pytester.path / "pid")
+    process.communicate(timeout=60)
+
+    wait_for(lambda: not left_in(pytester.path), timeout=10)
+    hook.unlink()
+    going_on = start(pytester.path, *recovery)
+    output, _ = going_on.communicate(timeout=60)
+    assert going_on.returncode == 0, output
+    log = ["git", "log", "--format=%s", "--name-status", "--no-renames", "--", "new"]
+    shown = subprocess.run(log, cwd=pytester.path, check=True, capture_output=True)
+    assert shown.stdout.decode().split() == ["new", "A", "new"]
+    assert not subprocess.run(
+        ["git", "log", "--diff-filter=D", "--format=%s"],
+        cwd=pytester.path,
+        check=True,
+        capture_output=True,
+    ).stdout
 
 
 def _worker_when_started(file: Path) -> tuple[int, int]:

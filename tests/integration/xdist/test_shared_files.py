@@ -84,6 +84,17 @@ def test_turns_outlast_the_removal_of_their_locks(pytester: pytest.Pytester, roo
     assert (root / "seen").read_text() == ""
 
 
+def test_a_budget_outlasts_the_removal_of_our_directory(
+    pytester: pytest.Pytester, root: Path
+) -> None:
+    """The file in which the workers count is not among what an executor may remove."""
+    executor = "echo $RALPH_TASK_ID >> ../ran; rm -rf .ralph; false"
+    result = heal(pytester, executor, "--ralph-budget=2")
+
+    assert result.ret == 1
+    assert len((root.parent / "ran").read_text().split()) == 2
+
+
 @pytest.mark.slow
 def test_one_spec_with_commits_makes_all_take_turns(pytester: pytest.Pytester, root: Path) -> None:
     for word, commit in (("apple", "auto"), ("pear", "none")):

@@ -19,7 +19,7 @@ import pytest
 
 from pytest_ralph.fixing.agents import PRESETS, make_executor
 from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
-from pytest_ralph.fixing.agents.launch import allowed_commands
+from pytest_ralph.fixing.agents.launch import Launch, allowed_commands
 from pytest_ralph.fixing.repairs.declared import read_table
 from pytest_ralph.running.runner import Runner
 
@@ -511,6 +511,14 @@ def test_an_executor_may_delete_the_log_directory(runner: Runner) -> None:
     assert not outcome.completed
     assert outcome.failure is not None
     assert run_shell("cat > again.txt", runner).completed
+
+
+def test_an_executor_may_delete_the_prompt_of_another(runner: Runner) -> None:
+    launch = Launch.prepare(JOB, runner.logs)
+    launch.prompt_file.unlink()
+
+    result = launch.run(runner, command="cat", label="executor")
+    assert result.stdout.text() == JOB.prompt
 
 
 def test_no_executor_starts_after_a_stop(runner: Runner) -> None:

@@ -15,6 +15,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
 
 
@@ -664,16 +665,15 @@ def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
 
 
 def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, git: Git) -> None:
-    dead = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True)
     directory = repository.root / ".git"
-    left = directory / f"ralph-{dead.stdout.strip()}-0a1b2c"
-    own = directory / f"ralph-{os.getpid()}-0a1b2c"
+    left = directory / "ralph-0a1b2c"
     other = directory / "ralph"
-    for path in (left, own, other):
+    for path in (left, other):
         (path / "objects").mkdir(parents=True)
 
-    assert git.unavailable() is None
-    assert sorted(directory.glob("ralph*")) == [other, own]
+    with scratch_directory(directory) as own:
+        git.sweep()
+        assert sorted(directory.glob("ralph*")) == [other, own]
 
 
 def test_a_change_that_was_taken_back_does_not_count(

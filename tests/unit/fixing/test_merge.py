@@ -18,7 +18,7 @@ from pytest_ralph.fixing.file_state import (
     write_state,
 )
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.isolation.merge import apply_merge, plan_merge
+from pytest_ralph.fixing.isolation.merge import MAX_TEXT_SIZE, apply_merge, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
 
 if TYPE_CHECKING:
@@ -138,3 +138,33 @@ def test_a_merge_keeps_permissions_that_git_does_not_know(
     assert planned.after is not None
     assert planned.after.content() == b"0\n2\n3\n4\n5\n" + b"6\n" * edited
     assert stat.S_IMODE(planned.after.mode) == merged_mode
+
+
+def test_large_files_are_not_merged_line_by_line(tmp_path: Path) -> None:
+    states = []
+    for name in ("base", "project", "worktree"):
+        directory = tmp_path / name
+        directory.mkdir()
+        with (directory / "data").open("wb") as file:
+            file.write(name.encode())
+            file.truncate(MAX_TEXT_SIZE + 1)
+        states.append(stored_state(directory, "data"))
+    change = Change("data", states[0], states[2])
+    plan = plan_merge(GitCommand.at(tmp_path), tmp_path / "project", [change], tmp_path / "merged")
+
+    assert plan.changes == ()
+    [conflict] = plan.conflicts
+    assert conflict.text.startswith("(it is too large, and both sides changed it)\n")
+    assert len(conflict.text) < 200
+
+
+def test_a_large_file_is_read_in_blocks(tmp_path: Path) -> None:
+    with (tmp_path / "data").open("wb") as file:
+        file.truncate(50_000_000)
+    state = stored_state(tmp_path, "data")
+    assert state is not None
+    assert max(map(len, state.blocks())) < 2_000_000
+
+
+def test_a_link_is_one_block(tmp_path: Path) -> None:
+    assert list(new_file(tmp_path, b"target", stat.S_IFLNK).blocks()) == [b"target"]

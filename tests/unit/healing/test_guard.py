@@ -57,7 +57,7 @@ def guard(tmp_path: Path) -> Guard:
         git=git,
         git_lock=threading.RLock(),
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
-        settings=SimpleNamespace(guard="report", commit="none"),
+        settings=SimpleNamespace(guard="report", commit="none", rollback=False),
         has_other_workers=False,
         do_workers_mix=False,
     )

@@ -291,8 +291,8 @@ def test_a_mark_is_read_from_a_listing_with_environments() -> None:
         f"  104 sleep 5 {VARIABLE}=00000abd.7\n"
         "  PID COMMAND\n\n"
     )
-    assert read_ps(listing, mark, whole_run=False) == [101, 103]
-    assert read_ps(listing, mark, whole_run=True) == [101, 102, 103]
+    assert read_ps(listing, mark.assignment(" ", whole_run=False)) == [101, 103]
+    assert read_ps(listing, mark.assignment(" ", whole_run=True)) == [101, 102, 103]
 
 
 @pytest.mark.skipif(not LINUX, reason="reads /proc")

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import LOCKS_NAME
 from pytest_ralph.running.strays import VARIABLE, Mark, set_soft_limit
 from pytest_ralph.session.locks import record_mark
 
@@ -30,8 +29,8 @@ def test_processes_of_a_killed_run_are_ended(
         ["sleep", "600"], env={**os.environ, VARIABLE: mark.variable}, start_new_session=True
     )
     set_soft_limit(left_behind.pid, mark.limit)
-    locks = tmp_path / ".ralph" / LOCKS_NAME
-    locks.mkdir(parents=True)
+    locks = tmp_path / "locks"
+    locks.mkdir()
     stale = locks / f"{gone.pid}-{mark.run:08x}.mark"
     stale.touch()
     half_written = tmp_path / "src" / f".main.py.{gone.pid}-0123456789ab.tmp"
@@ -44,7 +43,7 @@ def test_processes_of_a_killed_run_are_ended(
     being_merged = tmp_path / f"ralph-merge-{os.getpid()}-abcd"
     being_merged.mkdir()
 
-    own = record_mark(tmp_path / ".ralph", 7)
+    own = record_mark(tmp_path, locks, 7)
     assert left_behind.wait(timeout=60) == -9
     assert not stale.exists()
     assert not half_written.exists()
@@ -56,7 +55,7 @@ def test_processes_of_a_killed_run_are_ended(
 
 
 def test_processes_of_a_living_run_stay(tmp_path: Path) -> None:
-    own = record_mark(tmp_path, 7)
-    record_mark(tmp_path, 8)
+    own = record_mark(tmp_path, tmp_path / "locks", 7)
+    record_mark(tmp_path, tmp_path / "locks", 8)
     assert own is not None
     assert own.exists()

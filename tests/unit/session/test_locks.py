@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
 
 def test_a_lock_outlives_its_directory(tmp_path: Path) -> None:
-    directory = tmp_path / ".ralph"
+    directory = tmp_path / "locks"
     lock = TurnLock(directory, "git")
     with lock:
         shutil.rmtree(directory)
     with lock:
-        assert (directory / "locks" / "git.lock").exists()
-        assert (directory / ".gitignore").exists()
+        assert (directory / "git.lock").exists()
 
 
 def test_a_lock_on_a_directory_that_stays(tmp_path: Path) -> None:
-    directory = tmp_path / ".ralph"
+    directory = tmp_path / "locks"
     place = tmp_path / ".git"
     place.mkdir()
     begun = threading.Event()
@@ -56,5 +55,5 @@ def test_a_directory_that_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.M
         flock(descriptor, operation)
 
     monkeypatch.setattr(fcntl, "flock", flock_of_nfs)
-    with TurnLock(tmp_path / ".ralph", "tree", tmp_path):
-        assert (tmp_path / ".ralph" / "locks" / "tree.lock").exists()
+    with TurnLock(tmp_path / "locks", "tree", tmp_path):
+        assert (tmp_path / "locks" / "tree.lock").exists()
