@@ -46,8 +46,13 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 # Roles of tools that complain about files.
 COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
-SILENT_TOOLS = frozenset(("exit", "true", "false", "test", "[", "cd", ":"))
+# Commands that print nothing, or nothing of what a search has found.
+SILENT_TOOLS = frozenset(
+    ("exit", "true", "false", "test", "[", "cd", ":", "echo", "printf", "wc", "")
+)
 SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"})
+# Interpreters whose program stands in the command line.
+INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
 # Tools whose whole output is the difference they were asked for.
 COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
@@ -146,7 +151,7 @@ class FailureContext:
                 if DIFFERENCE_LINE.match(line):
                     yield number
         working = [stage for stage in self.stages if stage.program not in SILENT_TOOLS]
-        if not all(map(is_search, working)):
+        if not working or not all(map(is_search, working)):
             return
         for number, line in enumerate(self.output.lines):
             file, colon, _ = line.partition(":")
@@ -298,6 +303,13 @@ class FailureContext:
         if stage.executable.startswith("./") or self.project.find(stage.executable):
             return True
         return "python" in stage.launchers and self.project.owns_module(stage.program)
+
+    def runs_own_code(self, stage: Stage) -> bool:
+        """Return whether a command runs code of the project, or code in the command line."""
+        if self.is_own_program(stage) or stage.program in INLINE_CODE:
+            return True
+        script = "".join(stage.plain_arguments[:1])
+        return stage.role == "run" and self.project.find(script) is not None
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -69,10 +69,14 @@ DATA = re.compile(
     r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)'
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
-    r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b"
+    r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b|^\W*waiting for\b"
     r"|\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b",
     re.IGNORECASE,
 )
+# What stands above it has been tried again.
+TRIED_AGAIN = re.compile(r"^\W*retry(?:ing)?\b(?: \d+)?\s*[:(.]", re.IGNORECASE)
+# git shows the line below its complaint about white space.
+WHITE_SPACE = re.compile(r"^\S+:\d+: (?:trailing whitespace|space before tab|indent with)")
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
 DIFF_LINE = re.compile(r"^\s*(?:[-+@\\]|$)|^ ")
 LONGEST_DIFF = 60
@@ -104,6 +108,9 @@ def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
     lines = output.lines
     found = {number for number, line in enumerate(lines) if DATA.search(line)}
+    for number, line in enumerate(lines):
+        if TRIED_AGAIN.match(line):
+            found.update((number - 1, number))
     return frozenset(found.union(_diff_lines(lines)))
 
 
@@ -145,7 +152,9 @@ def _is_noise(line: str) -> bool:
 
 
 def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
-    """Return whether the line below is a caret that points into this line of source."""
+    """Return whether the lines around it show that a line is source."""
+    if lines[number].startswith("+") and WHITE_SPACE.match(lines[number - 1]):
+        return True
     return number + 1 < len(lines) and CARET.match(lines[number + 1]) is not None
 
 

@@ -35,11 +35,12 @@ READERS = (
     exit_status.read_status,
     exit_status.read_unmet,
     # Nothing of a known shape: what the command is for decides.
+    messages.read_said_by_shell,
     messages.read_error_message,
     messages.read_difference,
     messages.read_by_purpose,
-    messages.read_said_by_shell,
     messages.read_nothing_found,
+    messages.read_own_check,
     messages.read_unknown_tool,
     exit_status.read_silence,
 )

@@ -10,6 +10,7 @@ from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role
 from pytest_ralph.failure.quote import (
     SUMMARY,
+    THREE_LETTERS,
     disapproves,
     first_complaint,
     names_file,
@@ -42,8 +43,11 @@ NOTHING_FOUND = re.compile(
 # What these calls of git print about a file of the project is said by a hook.
 RUNNING_HOOKS = {"commit", "push"}
 EXIT_WITH_MESSAGE = re.compile(
-    r"(?:\|\||\bthen\b|\belse\b)[\s{(]*(?:echo|printf)\b[^;|]*;\s*exit [1-9]"
+    r"(?:\|\||\bthen\b|\belse\b)[^|]*?\becho \"(?P<text>[^\"]*)\";[^|]*?\bexit [1-9]"
 )
+EXPANDED = re.compile(r"\$(?:\{[^}]*\}|\([^)]*\)|[\w?#@*!])+")
+# Higher ones are given by the shell.
+HIGHEST_OWN_STATUS = 125
 SAID_BY_SHELL = {"echo", "printf"}
 
 
@@ -144,13 +148,29 @@ def read_complaint(context: FailureContext, verdict: str) -> Finding | None:
 
 def read_said_by_shell(context: FailureContext) -> Finding | None:
     """What the command line prints before it ends itself: `... || { echo "too old"; exit 1; }`."""
-    if context.status == 0 or not EXIT_WITH_MESSAGE.search(context.evidence.command):
+    match = EXIT_WITH_MESSAGE.search(context.evidence.command)
+    if context.status == 0 or match is None:
         return None
-    lines = context.output.lines
-    last = max((number for number, line in enumerate(lines) if line.strip()), default=None)
-    if last is None or last in context.ignored:
+    words = map(re.escape, EXPANDED.split(match["text"]))
+    said = re.compile(".*".join(words))
+    for number, line in enumerate(context.output.lines):
+        if said.fullmatch(line) and THREE_LETTERS.search(match["text"]):
+            roles = context.stated_roles & COMPLAINING_ROLES
+            return Finding(min(roles, default="comparison"), line.strip(), number)
+    return None
+
+
+def read_own_check(context: FailureContext) -> Finding | None:
+    """Code of the project that says that something is not as it should be."""
+    if not context.status or context.status > HIGHEST_OWN_STATUS:
         return None
-    return Finding("comparison", lines[last].strip(), last)
+    if not any(map(context.runs_own_code, context.stages)):
+        return None
+    line = quotable_line(context)
+    if ERROR_MESSAGE.match(line) or not disapproves(line):
+        # A program that calls it an error may not be a check at all.
+        return None
+    return Finding("comparison", line)
 
 
 def read_nothing_found(context: FailureContext) -> Finding | None:

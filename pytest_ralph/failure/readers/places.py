@@ -37,6 +37,8 @@ def read_diagnostics(context: FailureContext) -> Finding | None:
     for diagnostic in sorted(context.diagnostics, key=_severity):
         if program_died and _may_be_frame(context, diagnostic):
             continue
+        if diagnostic.level in REMARKS and _went_on(context, diagnostic):
+            continue
         verdict = _verdict_of(context, diagnostic)
         if verdict:
             return Finding(verdict, diagnostic.text, diagnostic.line)
@@ -53,6 +55,14 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
     if diagnostic.shape in {"build", "types"}:
         return False
     return context.stage_at(diagnostic.line).role not in COMPLAINING_ROLES
+
+
+def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:
+    """Return whether something failed after a compiler had only warned."""
+    return any(
+        finding.verdict in {"assertion", "test"} and finding.line > diagnostic.line
+        for finding in context.findings
+    )
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:

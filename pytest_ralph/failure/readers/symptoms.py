@@ -41,6 +41,9 @@ def read_symptom(context: FailureContext) -> Finding | None:
     if not context.is_known_at(best.line):
         # Its words are clearer than what the name of a tool suggests.
         role = best.verdict
+    if best.verdict in COMPLAINING_ROLES & context.stated_roles:
+        # One of several commands, such as the formatter before the tests.
+        role = best.verdict
     if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
         own = [finding for finding in context.findings if finding.verdict == role]
         best = first_statement([*own, *error_messages(context)]) or best
