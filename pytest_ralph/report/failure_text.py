@@ -32,6 +32,8 @@ ALL_COMMAND_LINES = 40
 NAMES_SHOWN = 6
 ADVICE = 3
 WIDTH = 78
+# Bytes from which on opening the file with the output takes thought, so that its size is shown.
+LARGE_OUTPUT = 100_000
 # How the note begins that says why there are no more fixes.
 LIMIT_REACHED = "ERROR: Max fix "
 
@@ -135,11 +137,13 @@ def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
     """Yield the command after a prompt; of a long script only its first lines."""
     lines = terminal(attempt.command).splitlines()
     most = ALL_COMMAND_LINES if verbosity > 0 else COMMAND_LINES
-    for number, line in enumerate(lines[:most]):
-        prompt = "$" if number == 0 else ">"
+    prompt = "$"
+    for line in lines[:most]:
         yield Line(f"  {prompt} {line}", ("bold",))
-    if len(lines) > most:
-        yield Line(f"  > … {len(lines) - most} more lines …")
+        prompt = ">"
+    hidden = len(lines) - most
+    if hidden > 0:
+        yield Line(f"  > … {hidden} more lines …")
 
 
 def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator[str]:
@@ -153,25 +157,27 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
         yield one_line(note, LONGEST_LINE)
 
     tests = attempt.failed_tests
-    if tests and (verbosity > 0 or not _is_named(tests[0], output)):
-        yield _names("failing tests", tests, verbosity)
-
     if verbosity <= 0:
+        if tests and not _is_named(tests[0], output):
+            yield _names("failing tests", tests, WIDTH - 2)
         return
+
+    if tests:
+        yield _names("failing tests", tests, LONGEST_LINE)
     if attempt.missing:
         yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     if attempt.files:
-        yield _names("files", attempt.files, verbosity)
+        yield _names("files", attempt.files, LONGEST_LINE)
 
 
-def _names(label: str, names: Sequence[str], verbosity: int) -> str:
-    """Return as many names as fit on a line, at least one; with `-v` more."""
+def _names(label: str, names: Sequence[str], width: int) -> str:
+    """Return a line of at most `width` characters with as many names as fit, at least one."""
     most = min(len(names), NAMES_SHOWN)
-    while True:
-        line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
-        if most == 1 or verbosity > 0 or len(line) <= WIDTH - 2:
-            return line
+    line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
+    while most > 1 and len(line) > width:
         most -= 1
+        line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
+    return line
 
 
 def _is_in_headline(attempt: Attempt) -> bool:
@@ -224,9 +230,10 @@ def _output(attempt: Attempt, root: str, most: int) -> Iterator[Line]:
     for line in shown:
         yield Line(f"  | {line}")
     if attempt.log and shown != lines:
-        # The size matters if opening the file takes thought.
-        size = f" ({attempt.printed / 1e6:,.1f} MB)" if attempt.printed >= 1e5 else ""
-        yield Line(f"  full output: {attempt.log.removeprefix(root)}{size}")
+        log = attempt.log.removeprefix(root)
+        if attempt.printed >= LARGE_OUTPUT:
+            log += f" ({attempt.printed / 1e6:,.1f} MB)"
+        yield Line(f"  full output: {log}")
 
 
 def output_lines(verbosity: int, earlier: int = 0) -> int:

@@ -40,7 +40,13 @@ SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 _CODE_SPAN = regex(r"`([^`\n]+)`")
 # Facts of a task and of an attempt that the page does not show.
-NOT_SHOWN_OF_TASK: dict[str, Any] = {"recovery": False, "max_attempts": 1, "regressions": ()}
+NOT_SHOWN_OF_TASK: dict[str, Any] = {
+    "recovery": False,
+    "max_attempts": 1,
+    "regressions": (),
+    # Added in another form.
+    "notes": (),
+}
 NOT_SHOWN: dict[str, Any] = {
     "guidance": "",
     "advice": (),
@@ -142,7 +148,6 @@ def _embedded_task(task: TaskResult, root: str) -> dict[str, Any]:
         data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
 
     notes = _notes(task)
-    data.pop("notes", None)
     if notes:
         data["notes"] = notes
     return data

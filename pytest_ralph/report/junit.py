@@ -164,9 +164,8 @@ def add_attempts(testcase: Any, report: pytest.TestReport, task: TaskResult) -> 
 
     tag = "rerunFailure" if report.failed else "flakyFailure"
     attempts = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
-    closing = [node for node in nodes if node.tag in CLOSING_TAGS]
-    others = [node for node in nodes if node not in closing]
-    nodes[:] = [*others, *attempts, *closing]
+    nodes += attempts
+    nodes.sort(key=lambda node: node.tag in CLOSING_TAGS)
 
 
 def is_written(config: pytest.Config) -> bool:
