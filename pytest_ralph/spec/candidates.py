@@ -97,23 +97,24 @@ def find_candidates(text: TaskText) -> list[TaskBlock]:
     sections = find_sections(blocks, text.lines)
 
     found = []
-    task_headings: set[int] = set()
+    certain: set[int] = set()
     for block in _outside_items(blocks):
+        line = block.line
         item = Section(level=0, parent=-1, end=block.end)
-        section = sections.get(block.line, item)
+        section = sections.get(line, item)
         if block.kind == "item":
-            title = read_checkbox(text.lines[block.line])
-        elif section.parent in task_headings and heading_kind(text.lines[block.line]) == "step":
+            title = read_checkbox(text.lines[line])
+        elif section.parent in certain and heading_kind(text.lines[line]) == "step":
             # `#### Step 2: Check` is a part of the task above it.
             continue
         else:
-            title = _read_heading(text, block.line, section.end)
+            title = _read_heading(text, line, section.end)
+
         if title is None:
             continue
-        if title.certain and section.level:
-            task_headings.add(block.line)
-        candidate = TaskBlock(title, block.line, section.end, section.level, section.parent)
-        found.append(candidate)
+        if title.certain:
+            certain.add(line)
+        found.append(TaskBlock(title, line, section.end, section.level, section.parent))
     return found
 
 

@@ -162,11 +162,9 @@ def _with_originals(
     needs = {task.name: explicit.get(task.name, ()) for task in tasks}
     for task in tasks:
         original = names.get(task.fix_for or "", task.name)
-        if original == task.name or original in needs[task.name]:
-            continue
         # An original may name a fix as what it depends on.
-        if task.name not in needs[original]:
-            needs[task.name] = (*needs[task.name], original)
+        if original != task.name and task.name not in needs[original]:
+            needs[task.name] += (original,)
     return needs
 
 

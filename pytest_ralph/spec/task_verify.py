@@ -129,8 +129,7 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
 
 
 def _read_step(step: RunStep) -> Verify:
-    verify = read_verify(step.command)
-    return with_expected(verify, step.expected) if step.expected else verify
+    return with_expected(read_verify(step.command), step.expected)
 
 
 def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
