@@ -152,14 +152,14 @@ def _with_bold_lines(text: TaskText) -> Sequence[Block]:
 
 
 def _outside_items(blocks: Sequence[Block]) -> list[Block]:
-    """Return the list items, and the headings that are not part of one."""
+    """Return the list items, and the other blocks that are not part of one."""
     found = []
     item_end = 0
     for block in blocks:
         if block.kind == "item":
             item_end = max(item_end, block.end)
             found.append(block)
-        elif block.level and block.line >= item_end:
+        elif block.line >= item_end:
             found.append(block)
     return found
 

@@ -74,10 +74,9 @@ def lint(
     for problem in spec.problems:
         severity: Severity = "warning" if problem.code in _ONLY_WARNINGS else "error"
         found.append(LintFinding(problem.line, problem.code, problem.message, severity))
-    found += [
-        LintFinding(conflict.line, _PLAN_CODES[conflict.kind], conflict.message, "error")
-        for conflict in plan_problems
-    ]
+    for conflict in plan_problems:
+        code = _PLAN_CODES[conflict.kind]
+        found.append(LintFinding(conflict.line, code, conflict.message, "error"))
 
     lines = spec.source.splitlines()
     found += _checkboxes_beside_tasks(spec, lines)
@@ -131,15 +130,14 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
     reported_tables = set()
     outline = read_outline(spec.source)
     for row in find_table_rows(outline.lines, outline.masked):
-        if row.line + 1 in task_lines or row.table_end in reported_tables:
+        line = row.line + 1
+        if line in task_lines or row.table_end in reported_tables:
             continue
         name = read_checkbox(f"- [ ] {row.name}")
-        if name is None or not name.certain:
-            continue
-        if name.id not in task_ids:
+        if name and name.certain and name.id not in task_ids:
             reported_tables.add(row.table_end)
             what_to_write = f"this table is not read beside other tasks: write `- [ ] {name.id}`"
-            yield LintFinding(row.line + 1, "not-a-task", f"{name.id}: {what_to_write}")
+            yield LintFinding(line, "not-a-task", f"{name.id}: {what_to_write}")
 
 
 def lint_syntax(spec: Spec) -> list[LintFinding]:

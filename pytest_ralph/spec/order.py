@@ -72,7 +72,7 @@ class Plan:
         position = self._reach[task.name]
         for name in failed:
             failed_at = self._positions.get(name, position)
-            if failed_at < position and name != task.name:
+            if failed_at < position:
                 first = name
                 position = failed_at
         return first
@@ -275,8 +275,7 @@ def read_dependencies(
             continue
         known, unknown = _read_ids(text, names)
         problems += [unknown_dependency(task, name) for name in unknown]
-        says_nothing = not unknown and _NOTHING.fullmatch(text.strip())
-        if known or says_nothing:
+        if known or _NOTHING.fullmatch(text.strip()):
             explicit[task.name] = known
     return explicit, problems
 
@@ -301,8 +300,8 @@ def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], lis
     known: dict[str, None] = {}
     unknown: list[str] = []
     for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        words = _WORD.findall(part)
-        found = dict.fromkeys(filter(None, (_task_name(word, names) for word in words)))
+        tasks = [_task_name(word, names) for word in _WORD.findall(part)]
+        found = dict.fromkeys(filter(None, tasks))
         known |= found
         bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
         if not found and _LOOKS_LIKE_ID.fullmatch(bare):

@@ -106,7 +106,9 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     sure_lines = [block.line for block in checkboxes if block.title.certain]
     tasks = set()
     for block in candidates:
-        if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
+        if not _is_task(block, sure_lines):
+            continue
+        if block.title.certain or not _only_groups(text, block, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
     tasks |= _verified_on_their_line(text, candidates, tasks)
@@ -179,8 +181,6 @@ def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
 
 def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
     """Whether all fields under a heading belong to checkboxes that are tasks."""
-    if heading.title.certain:
-        return False
     in_tasks: set[int] = set()
     for block in _below(heading, candidates):
         if block.has_field(WORK_FIELDS):

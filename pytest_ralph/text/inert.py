@@ -52,11 +52,10 @@ def one_line(text: str, limit: int = ONE_LINE) -> str:
 
     # Escapes may vanish, so that more than `limit` characters have to be looked at.
     beginning = text[: limit * 16 + 4096]
-    is_all = len(beginning) == len(text)
     line = " ".join(terminal(beginning).split())
-    if len(line) < limit or (len(line) == limit and is_all):
+    if len(line) <= limit:
         return line
-    return line[: max(limit - 1, 0)].rstrip() + "…"
+    return line[: limit - 1].rstrip() + "…"
 
 
 def _is_plain_line(text: str) -> bool:

@@ -184,7 +184,9 @@ class Masker:
 
         Text with escapes loses them if they stand in the middle of a secret.
         """
-        return self._mask_short(text) if len(text) < _SHORT else self._mask_text(text)
+        if len(text) < _SHORT:
+            return self._mask_short(text)
+        return self._mask_text(text)
 
     def _mask_text(self, text: str) -> str:
         """Mask a text, and look again without the escapes that may interrupt a secret."""
@@ -193,7 +195,9 @@ class Masker:
             return masked
         plain = ESCAPES.sub("", masked)
         masked_plain = self._mask(plain)
-        return masked if masked_plain == plain else masked_plain
+        if masked_plain == plain:
+            return masked
+        return masked_plain
 
     def _mask(self, text: str) -> str:
         """Mask private keys, what is known of this environment, and all formats."""
@@ -206,14 +210,16 @@ class Masker:
 
         lowered = text.lower()
         known = [pattern for start, pattern in _PATTERNS if start in text]
-        labelled = [
-            pattern for words, pattern in _LABELLED if any(word in lowered for word in words)
-        ]
+        labelled = [pattern for words, pattern in _LABELLED if _has_any(lowered, words)]
         for pattern in (*known, *self._extra, *labelled):
             text = pattern.sub(_masked, text)
-        if any(word in lowered for word in _WORDS_OF_NAMES):
+        if _has_any(lowered, _WORDS_OF_NAMES):
             text = _ASSIGNMENT.sub(_masked_assignment, text)
         return _RANDOM_TOKEN.sub(_masked_token, text)
+
+
+def _has_any(text: str, words: Iterable[str]) -> bool:
+    return any(word in text for word in words)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -225,7 +231,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _masked(match: re.Match[str]) -> str:
     """Mask the group `secret` of a match if it has one, else all of it."""
-    if "secret" not in match.re.groupindex or match["secret"] is None:
+    if match.groupdict().get("secret") is None:
         return MASK
     before = match.string[match.start() : match.start("secret")]
     after = match.string[match.end("secret") : match.end()]
@@ -234,12 +240,16 @@ def _masked(match: re.Match[str]) -> str:
 
 def _masked_assignment(match: re.Match[str]) -> str:
     value = match["secret"]
-    is_secret = is_secret_name(match["name"]) and any(map(str.isdigit, value))
-    return _masked(match) if is_secret and is_worth_hiding(value) else match[0]
+    has_digit = any(map(str.isdigit, value))
+    if has_digit and is_secret_name(match["name"]) and is_worth_hiding(value):
+        return _masked(match)
+    return match[0]
 
 
 def _masked_token(match: re.Match[str]) -> str:
-    return _masked(match) if _is_random(match["secret"]) else match[0]
+    if _is_random(match["secret"]):
+        return _masked(match)
+    return match[0]
 
 
 def _is_random(text: str) -> bool:
