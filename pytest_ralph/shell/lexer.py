@@ -219,9 +219,10 @@ class _Reader:
         if blank:
             self.at = blank.end()
             return True
-        if self.source[self.at] != "#":
+        if not self.source.startswith("#", self.at):
             return False
-        if self.at > 0 and self.source[self.at - 1] not in " \t\n;&|(":
+        before = self.source[self.at - 1 : self.at]
+        if before not in " \t\n;&|(":
             return False
         end = self.source.find("\n", self.at)
         self.at = len(self.source) if end < 0 else end
@@ -235,14 +236,18 @@ class _Reader:
         if not match:
             return None
         self.at = match.end()
-        while self.at < len(self.source) and self._skip_blank():
-            pass
-
-        has_target = self.at < len(self.source) and not _OPERATOR.match(self.source, self.at)
-        target = self._word().text if has_target else ""
-        if has_target and match[2] in ("<<", "<<-"):
+        target = self._target()
+        if target and match[2] in ("<<", "<<-"):
             self.heredocs.append(target)
         return Redirection(match[1], match[2], target)
+
+    def _target(self) -> str:
+        """Read the word behind a redirection, which may be missing."""
+        while self._skip_blank():
+            pass
+        if self.at == len(self.source) or _OPERATOR.match(self.source, self.at):
+            return ""
+        return self._word().text
 
     def _at_process_substitution(self) -> bool:
         return self.source.startswith(("<(", ">("), self.at)

@@ -116,7 +116,7 @@ class Programs:
         self._launchers = _read_launchers(table["launchers"])
         self._roles = _read_roles(table["roles"], table["call_roles"])
         self._names = _read_names(table["names"])
-        self._values = _read_names(table["values"])
+        self._values = _read_values(table["values"])
         self._lists = {"stdout": table["stdout"], "hazards": table["hazards"]}
         self._fixes = table["fixes"]
         self._files = table["files"]
@@ -281,6 +281,14 @@ def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[s
         found |= dict.fromkeys(text.split(), role)
     for role, text in calls.items():
         found |= {" ".join(call.split()): role for call in text.split(",")}
+    return found
+
+
+def _read_values(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return the options with a value of each program; programs may share a row."""
+    found: dict[str, frozenset[str]] = {}
+    for programs, options in section.items():
+        found |= dict.fromkeys(programs.split(), frozenset(options.split()))
     return found
 
 
