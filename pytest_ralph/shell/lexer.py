@@ -264,8 +264,8 @@ class _Reader:
 
     def _skip_heredocs(self) -> None:
         for delimiter in self.heredocs:
-            pattern = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
-            end = pattern.search(self.source, self.at)
+            last_line = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
+            end = last_line.search(self.source, self.at)
             self.at = end.end() if end else len(self.source)
         self.heredocs.clear()
 

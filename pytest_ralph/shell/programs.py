@@ -280,7 +280,8 @@ def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[s
     for role, text in programs.items():
         found |= dict.fromkeys(text.split(), role)
     for role, text in calls.items():
-        found |= {" ".join(call.split()): role for call in text.split(",")}
+        for call in text.split(","):
+            found[" ".join(call.split())] = role
     return found
 
 
