@@ -468,16 +468,12 @@ def _starts_with(text: str, words: tuple[Word, ...]) -> bool:
 
 
 def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:
-    """Drop leading options and their values, up to `--` or the `-m` of a module."""
+    """Drop leading options and their values, up to the `-m` of a module."""
     while words:
         option = words[0].text
         if not option.startswith("-") or option == "-m":
             break
-        words = words[1:]
-        if option == "--":
-            break
-        if option in values:
-            words = words[1:]
+        words = words[2:] if option in values else words[1:]
     return words
 
 
@@ -500,7 +496,7 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
     program = program_name(words[0].text)
     arguments = [word.text for word in words[1:]]
     if program == "eval":
-        return " ".join(arguments) or None
+        return " ".join(arguments)
     if program not in _SCRIPT_RUNNERS:
         return None
 
@@ -522,9 +518,8 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
 
 def _changed_directory(simple: Simple, directory: str | None) -> str | None:
     """Return where a `cd` leads, or None if that cannot be known."""
-    if directory is None or simple.program == "popd":
-        return None
-    if len(simple.words) != 2:
+    if directory is None or len(simple.words) != 2:
+        # Without a directory, `cd` leads home and `popd` back.
         return None
     target = simple.words[1]
     if not target.literal or target.text == "-":

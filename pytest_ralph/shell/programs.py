@@ -124,8 +124,7 @@ class Programs:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names of all programs with a role or another reason to be known."""
-        programs = {name for name in self._roles if " " not in name}
-        return self._names["others"] | programs
+        return self._names["others"] | self._roles.keys()
 
     @property
     def orchestrators(self) -> frozenset[str]:

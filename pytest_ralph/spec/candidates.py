@@ -195,16 +195,15 @@ class Phases:
         self._names = [""]
 
         tasks = {block.line for block in candidates if block.title.certain}
-        above: list[Heading] = []
+        headings: list[Heading] = []
         for block in _outside_items(outline.blocks):
             if not block.level or block.line in tasks:
                 continue
-            while above and above[-1].level >= block.level:
-                above.pop()
-            title = outline.lines[block.line].strip().strip("#").strip()
-            above.append(Heading(block.level, title))
+            headings = [heading for heading in headings if heading.level < block.level]
+            title = outline.lines[block.line].strip(" \t#")
+            headings.append(Heading(block.level, title))
             self._lines.append(block.line)
-            self._names.append(_phase_name(above))
+            self._names.append(_phase_name(headings))
 
     def at(self, line: int) -> str:
         """Return the name of the phase that a line stands in, empty above the first heading."""
