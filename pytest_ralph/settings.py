@@ -195,7 +195,8 @@ def _parse_list(option: Option, given: object) -> tuple[str, ...]:
     words = tuple(str(part).strip() for part in parts)
     if words == ("none",):
         return ()
-    if not words or not set(words) <= set(option.choices):
+    unknown = set(words).difference(option.choices)
+    if unknown or not words:
         raise ValueError
     return words
 

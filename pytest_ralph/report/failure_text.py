@@ -81,9 +81,10 @@ class FailureText:
     @classmethod
     def from_worker(cls, text: str, task: TaskResult, *, shown: bool) -> FailureText:
         """Return what a worker of pytest-xdist has sent as plain text."""
-        first, *others = text.splitlines()
-        lines = (Line(first, ("red", "bold")), *(Line(line) for line in others))
-        return cls(lines, Crash(task.spec_path, task.line, first), shown)
+        headline, *others = text.splitlines()
+        crash = Crash(task.spec_path, task.line, headline)
+        lines = (Line(headline, ("red", "bold")), *map(Line, others))
+        return cls(lines, crash, shown)
 
     def toterminal(self, writer: Any) -> None:
         if self.shown:
@@ -208,8 +209,10 @@ def _how_it_ended(attempt: Attempt) -> str:
         return f"{ended}, {expected}"
     if attempt.got:
         expected += f", got {one_line(attempt.got, LONGEST_LINE)}"
-    # The error may be the unmet expectation itself, and the headline has it already.
-    return ended if expected in attempt.error else f"{ended}, {expected}"
+    if expected in attempt.error:
+        # The headline has it.
+        return ended
+    return f"{ended}, {expected}"
 
 
 def _signal_name(status: int) -> str:
@@ -255,7 +258,8 @@ def relevant(lines: Sequence[str], error: str, most: int) -> list[str]:
         # One line may stand for what is left out between the parts.
         around = near(lines, error.strip(), (most - 2) // 3)
         tail = max(most - len(around) - 1, 1)
-        wanted = sorted({*around, *range(len(lines) - tail, len(lines))})
+        end = range(len(lines) - tail, len(lines))
+        wanted = sorted({*around, *end})
         first = wanted[0]
         lines = list(with_gaps(lines[first:], [index - first for index in wanted]))
     # The stored output may have been cut before, so that only the log tells how much is missing.

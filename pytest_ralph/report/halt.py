@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TITLE = "RALPH HALTED"
 NARROWEST = 40
+NARROWEST_TEXT = 8
 STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
 LONGEST = 1_000
@@ -156,9 +157,10 @@ class _Page:
 
     def field(self, label: str, text: str) -> list[str]:
         """Return `label` and `text`, with the lines after the first indented to match."""
-        indent = columns(label)
-        first, *others = wrapped(one_line(text, LONGEST), max(self.width - indent, 8))
-        return [label + first, *(" " * indent + line for line in others)]
+        room = max(self.width - columns(label), NARROWEST_TEXT)
+        first, *others = wrapped(one_line(text, LONGEST), room)
+        indent = " " * columns(label)
+        return [label + first, *(indent + line for line in others)]
 
     def fits(self, step: str) -> bool:
         """Return whether a numbered step takes one line."""

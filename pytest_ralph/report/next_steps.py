@@ -49,9 +49,9 @@ def next_step(task: TaskResult) -> str:
         return f"Fix task {task.id} ({task.place})"
     if failure.missing and failure.kind in INSTALLABLE:
         return f"Install {failure.missing}, which task {task.id} needs"
-    to_do = TO_DO.get(failure.kind, "Fix task {}")
-    where = ", ".join(failure.files[:3]) or task.place
-    return f"{to_do.format(task.id)} ({where})"
+    to_do = TO_DO.get(failure.kind, "Fix task {}").format(task.id)
+    files = ", ".join(failure.files[:3])
+    return f"{to_do} ({files or task.place})"
 
 
 def next_steps(task: TaskResult) -> list[str]:

@@ -153,13 +153,13 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
 
 def _specs(statistics: Statistics) -> Iterator[Line]:
     """Yield the table of specs, in which each task counts once however often it ran."""
-    recovered: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for task in statistics.by_task:
-        recovered[task.spec] += task.recovered > 0
-        failed[task.spec] += task.unrecovered > 0
-    scores = statistics.by_spec
-    rows = [_score(one, "tasks", recovered[one.spec], failed[one.spec]) for one in scores]
+    tasks = statistics.by_task
+    recovered = Counter(task.spec for task in tasks if task.recovered)
+    failed = Counter(task.spec for task in tasks if task.unrecovered)
+    rows = []
+    for score in statistics.by_spec:
+        spec = score.spec
+        rows.append(_score(score, "tasks", recovered[spec], failed[spec]))
     return _table("specs", rows)
 
 

@@ -89,11 +89,12 @@ class Summary:
         if not RECOVERED_CHARS.intersection(self.reporter.config.option.reportchars):
             return
         for task in tasks:
-            if task.outcome in ("recovered", "flaky"):
-                line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
-                if task.fixes:
-                    line += f" - by {task.fixes[-1].id}"
-                self._line(line, "green")
+            if task.outcome not in ("recovered", "flaky"):
+                continue
+            line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
+            if task.fixes:
+                line += f" - by {task.fixes[-1].id}"
+            self._line(line, "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""
@@ -229,9 +230,10 @@ class Summary:
             how += f": {failures[-1].error}"
         text = one_line(", ".join([how, *changes(attempts)]), LONGEST)
 
+        sign = branch.sign
         stroke = f"  {branch.stroke}"
         row = self._cut(f" {branch.ids} {text}", len(stroke) + 1)
-        self._parts((stroke, ""), (branch.sign.sign, branch.sign.colour), (row, ""))
+        self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
 
     def _own_notes(self, task: TaskResult) -> Iterator[str]:
         """Yield the notes about the task itself.
@@ -242,12 +244,13 @@ class Summary:
         if task.fixes and self.verbosity != 1:
             # With `-vv`, the attempts have the decisions.
             hidden = {attempt.decision for attempt in task.attempts}
-        for note in task.notes:
+
+        for note in filter(self._is_shown, task.notes):
             if not note.task_id:
                 yield note.text
-            elif note.task_id == task.id and note.text not in hidden and self._is_shown(note):
+            elif note.task_id == task.id and note.text not in hidden:
                 yield note.line
-        if not task.fixes and task.reason:
+        if task.reason and not task.fixes:
             yield task.reason
 
     def _is_shown(self, note: Note) -> bool:

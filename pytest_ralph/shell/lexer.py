@@ -193,7 +193,7 @@ class _Reader:
                 draft.add(word, start)
 
         # The `pattern)` of a case and the head of a loop are not commands.
-        is_pattern = operator == ")" and self.parentheses < 0
+        is_pattern = self.parentheses < 0
         self.parentheses = max(self.parentheses, 0)
         joined = _JOINS.get(operator, operator)
         if is_pattern or not draft.words:
@@ -205,8 +205,6 @@ class _Reader:
 
     def _is_keyword(self, word: Word) -> bool:
         """Return whether a word in the place of a program is a keyword, and count open loops."""
-        if not word.literal:
-            return False
         if word.text == "do":
             self.loops += 1
         elif word.text == "done":
