@@ -57,6 +57,11 @@ class TaskBlock:
     fields: tuple[Field, ...] = ()
     checked: bool = False
 
+    @property
+    def is_sure_box(self) -> bool:
+        """Whether it is a checkbox that is a task by its id alone."""
+        return self.title.certain and not self.level
+
     def has_field(self, names: frozenset[str]) -> bool:
         return any(field.name in names for field in self.fields)
 

@@ -110,8 +110,8 @@ def _long_spans(lines: Sequence[str]) -> Iterator[range]:
     """Yield the lines behind the first one of spans that go on, inside a quotation, over lines."""
     last = -1
     for number, line in enumerate(lines):
-        # Most lines have none of these characters, and are spared the patterns.
-        if number <= last or "`" not in line or '"' not in line:
+        # Most lines have no quotation, and are spared the patterns.
+        if number <= last or '"' not in line:
             continue
         if _SPAN_OPENER.match(line) and is_open(line):
             last = _closing_line(lines, number)

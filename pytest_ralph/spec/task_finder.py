@@ -102,13 +102,10 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
         if block.title.certain or block.level:
             next_start = block.line
 
-    checkboxes = [block for block in candidates if not block.level]
-    sure_lines = [block.line for block in checkboxes if block.title.certain]
+    sure_boxes = [block.line for block in candidates if block.is_sure_box]
     tasks = set()
     for block in candidates:
-        if not _is_task(block, sure_lines):
-            continue
-        if block.title.certain or not _only_groups(text, block, candidates):
+        if _is_task(block, sure_boxes, text, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
     tasks |= _verified_on_their_line(text, candidates, tasks)
@@ -116,17 +113,23 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     return [block for block in candidates if block.line in tasks]
 
 
-def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
+def _is_task(
+    block: TaskBlock,
+    sure_boxes: Sequence[int],
+    text: TaskText,
+    candidates: Sequence[TaskBlock],
+) -> bool:
     """Whether a candidate is a task by its id and fields.
 
-    `sure_lines` are those of the checkboxes that are tasks by their id alone.
+    `sure_boxes` are the lines of the checkboxes that are tasks by their id alone.
     """
-    if not block.level:
-        return block.title.certain or block.has_field(WORK_FIELDS)
-    if _holds_any(block, sure_lines):
+    if block.level and _holds_any(block, sure_boxes):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
-    return block.title.certain or block.has_field(_HEADING_FIELDS)
+    if block.title.certain:
+        return True
+    names = _HEADING_FIELDS if block.level else WORK_FIELDS
+    return block.has_field(names) and not _only_groups(text, block, candidates)
 
 
 def _verified_on_their_line(

@@ -126,21 +126,21 @@ def read_heading(line: str) -> TaskLine | None:
     box = _heading_box(text)
     text = text.removeprefix(box).removesuffix(box).strip()
     name = _read_name(text)
-    if not name.id and not box:
+    if box:
+        checked = box in ("[x]", "[X]")
+        certain = name.id != ""
+        return TaskLine(name.id, name.title, checked, name.markers, certain)
+    if not name.id:
         return None
-
-    checked = box in ("[x]", "[X]")
-    if not box:
-        checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
-    certain = name.id != "" and (box != "" or _calls_itself_task(name))
+    checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
+    certain = _calls_itself_task(name)
     return TaskLine(name.id, name.title, checked, name.markers, certain)
 
 
 def _calls_itself_task(name: _Name) -> bool:
     """Whether a name begins with the word "task" or has a marker that only tasks have."""
-    if name.word.endswith("task"):
-        return True
-    return any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
+    words = {marker.split()[0].upper() for marker in name.markers}
+    return name.word.endswith("task") or not words.isdisjoint(_TASK_MARKERS)
 
 
 def _heading_box(text: str) -> str:
@@ -281,8 +281,7 @@ def _is_certain(name: _Name) -> bool:
         return False
     if name.word or "-T" in name.id:
         return True
-    if name.prefix in _CRITERIA:
-        return False
-    if name.prefix in _SURE_PREFIXES or name.prefix.startswith(("TX", "VE-", "V_", "V-")):
+    prefix = name.prefix
+    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
         return True
-    return "." in name.id
+    return "." in name.id and prefix not in _CRITERIA

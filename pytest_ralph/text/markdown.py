@@ -41,8 +41,9 @@ def _indentation(line: str) -> int:
 
 def is_open(line: str) -> bool:
     """Return whether a code span and a quotation inside it continue after this line."""
-    open_span = len(BACKTICK.findall(line)) % 2 == 1
-    return open_span and len(QUOTE.findall(line)) % 2 == 1
+    backticks = BACKTICK.findall(line)
+    quotes = QUOTE.findall(line)
+    return len(backticks) % 2 == 1 and len(quotes) % 2 == 1
 
 
 def closing_backtick(source: str) -> re.Match[str] | None:

@@ -254,7 +254,7 @@ def _masked_token(match: re.Match[str]) -> str:
 
 def _is_random(text: str) -> bool:
     """Return whether letters and digits are mixed as chance does, and no writer of names."""
-    kinds = [_kind(character) for character in text]
+    kinds = list(map(_kind, text))
     if len(set(kinds)) < 3:
         return False
     changes = sum(one != other for one, other in itertools.pairwise(kinds))
@@ -264,4 +264,6 @@ def _is_random(text: str) -> bool:
 def _kind(character: str) -> str:
     if character.isdigit():
         return "digit"
-    return "upper" if character.isupper() else "lower"
+    if character.isupper():
+        return "upper"
+    return "lower"

@@ -79,9 +79,10 @@ def verify_element(lines: Sequence[str]) -> str:
 
     One in a fence or in a comment is an example.
     """
-    if not any("<verify" in line for line in lines):
+    source = "\n".join(lines)
+    if "<verify" not in source:
         return ""
-    lines = _COMMENT.sub("", "\n".join(lines)).split("\n")
+    lines = _COMMENT.sub("", source).split("\n")
 
     in_fence = False
     for number, line in enumerate(lines):
@@ -101,6 +102,8 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
     start_tag = text.partition(">")[0]
     id_attribute = _ID_ATTRIBUTE.search(start_tag)
     task_id = id_attribute["id"] if id_attribute else ""
+    written = _element(text, "name") or _element(text, "what-built") or ""
+    task_name = " ".join(written.split())
 
     fields = []
     for element, name in _ELEMENTS.items():
@@ -112,8 +115,7 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
         elif element == "how-to-verify":
             content = f"{MANUAL}: {content}"
         fields.append(Field(name, element, content))
-    name = _element(text, "name") or _element(text, "what-built") or ""
-    return XmlTask(start, end, " ".join(name.split()), task_id, tuple(fields))
+    return XmlTask(start, end, task_name, task_id, tuple(fields))
 
 
 def _element(text: str, name: str) -> str | None:
