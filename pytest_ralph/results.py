@@ -116,8 +116,9 @@ class Attempt(NamedTuple):
     def advice_for_people(self) -> tuple[str, ...]:
         """The advice without the guidance for executors and the advice about their prompt."""
         for_executors = (self.guidance, *_ABOUT_PROMPTS)
+        raise_limit = rf"{MORE_TIME}: `**Timeout**: \1`"
         advice = [text for text in self.advice if text not in for_executors]
-        return tuple(_RETRY.sub(rf"{MORE_TIME}: `**Timeout**: \1`", text) for text in advice)
+        return tuple(_RETRY.sub(raise_limit, text) for text in advice)
 
     @property
     def verifies(self) -> bool:
@@ -312,9 +313,9 @@ class TaskResult(NamedTuple):
         if failure is None:
             return ()
         advice = failure.advice_for_people
-        if self.reason.endswith("more time would not help"):
-            advice = tuple(text for text in advice if not text.startswith(MORE_TIME))
-        return advice
+        if not self.reason.endswith("more time would not help"):
+            return advice
+        return tuple(text for text in advice if not text.startswith(MORE_TIME))
 
     @property
     def earlier_failures(self) -> tuple[Attempt, ...]:

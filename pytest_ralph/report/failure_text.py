@@ -289,7 +289,8 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     is_limit_reached = any(text.startswith(LIMIT_REACHED) for text in others)
     place = f"{task.spec_path}:{task.line}"
     if reason and not is_limit_reached:
-        yield Line(f"{place}: given up: {one_line(reason, LONGEST_LINE)}", ("red",))
+        why = one_line(reason, LONGEST_LINE)
+        yield Line(f"{place}: given up: {why}", ("red",))
     else:
         yield Line(place)
     yield from map(Line, others)
@@ -312,5 +313,6 @@ def _steps(task: TaskResult, verbosity: int) -> Iterator[Line]:
     for note in task.notes:
         if not note.task_id or note.text in shown_elsewhere:
             continue
-        if verbosity > 0 or not note.is_detail:
-            yield Line(terminal(note.line))
+        if note.is_detail and verbosity <= 0:
+            continue
+        yield Line(terminal(note.line))

@@ -93,12 +93,13 @@ def summary(run: RunSummary) -> str:
     total = cost(run.tasks)
     if total:
         parts.append(f"Cost: {total}")
-    failed = [task for task in run.tasks if task.bad]
-    others = [task for task in run.tasks if not task.bad and task.outcome != "passed"]
-    shown = [*failed, *others]
-    if shown:
-        parts.append("\n".join(_table(shown)))
 
+    tasks = [task for task in run.tasks if task.outcome != "passed"]
+    failures_first = sorted(tasks, key=lambda task: not task.bad)
+    if tasks:
+        parts.append("\n".join(_table(failures_first)))
+
+    failed = [task for task in tasks if task.bad]
     parts += map(_details, failed[:DETAILS_SHOWN])
     for task in run.tasks:
         parts += [_prose(f"Warning: {finding}") for finding in task.findings]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -137,6 +138,7 @@ def read_fields(
             fields.append(_field(label, lines, start, number))
         label = found
         start = number
+
     if label is not None:
         fields.append(_field(label, lines, start, last))
     return tuple(fields)
@@ -166,10 +168,10 @@ def misspelt(label: str) -> str:
 
 def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
     """Return the dedented texts by name; a name that occurs twice has both texts."""
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = defaultdict(list)
     for field in fields:
         text = dedent(field.text).strip()
-        texts.setdefault(field.name, []).append(text)
+        texts[field.name].append(text)
     return {name: "\n".join(parts) for name, parts in texts.items()}
 
 
@@ -321,9 +323,11 @@ def read_files(text: str) -> tuple[str, ...]:
 def _possible_files(text: str) -> list[str]:
     """Return the code spans and the list items of one word; without spans, every word."""
     names: list[str] = _SPAN.findall(text)
-    around = _REMARK_IN_TEXT.sub(" ", _SPAN.sub("`", text))
+    without_spans = _SPAN.sub("`", text)
+    around = _REMARK_IN_TEXT.sub(" ", without_spans)
     if not names:
         return re.split(r"[,;\s]+", around)
+
     for item in re.split(r"[,;\n]", around):
         words = item.split()
         if len(words) == 1:

@@ -125,19 +125,17 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
     if "\n|" not in spec.source:
         return
 
-    task_lines = {task.line for task in spec.tasks}
     task_ids = {task.id for task in spec.tasks}
     reported_tables = set()
     outline = read_outline(spec.source)
     for row in find_table_rows(outline.lines, outline.masked):
-        line = row.line + 1
-        if line in task_lines or row.table_end in reported_tables:
+        if row.table_end in reported_tables:
             continue
         name = read_checkbox(f"- [ ] {row.name}")
         if name and name.certain and name.id not in task_ids:
             reported_tables.add(row.table_end)
             what_to_write = f"this table is not read beside other tasks: write `- [ ] {name.id}`"
-            yield LintFinding(line, "not-a-task", f"{name.id}: {what_to_write}")
+            yield LintFinding(row.line + 1, "not-a-task", f"{name.id}: {what_to_write}")
 
 
 def lint_syntax(spec: Spec) -> list[LintFinding]:
@@ -193,10 +191,10 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
     misspelt_names = misspelt_fields(task, lines)
     yield from misspelt_names.values()
     verify_line = _line_of_field(task, lines, "verify")
+    expect_line = _line_of_field(task, lines, "expect")
     if task.verify.checks:
         yield from _check_findings(task, lines, timeout)
     elif task.verify.invalid:
-        expect_line = _line_of_field(task, lines, "expect")
         message = f"{task.id}: {task.verify.invalid}"
         yield LintFinding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
@@ -204,7 +202,7 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
         yield LintFinding(verify_line, "manual", message)
     elif "Expect" in task.fields:
         message = f"{task.id}: the Expect field has no command: add `- **Verify**:` with one"
-        yield LintFinding(_line_of_field(task, lines, "expect"), "no-verify", message)
+        yield LintFinding(expect_line, "no-verify", message)
     elif "Verify" not in misspelt_names:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
         yield LintFinding(task.line, "no-verify", message)

@@ -215,7 +215,7 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
 
     if group:
         yield tuple(group.values())
-    yield from fixes
+        yield from fixes
 
 
 def _may_join(task: Task, needs: Sequence[str], group: Mapping[str, Task]) -> bool:
