@@ -149,8 +149,12 @@ class Attempt(NamedTuple):
 
     def masked(self, mask: Callable[[str], str]) -> Attempt:
         """Without secrets in what was run and printed."""
-        texts = {name: getattr(self, name) for name in FREE_TEXT}
-        return self._replace(**{name: _masked(text, mask) for name, text in texts.items()})
+        texts: dict[str, Any] = {}
+        for name in FREE_TEXT:
+            text = getattr(self, name)
+            if text:
+                texts[name] = _masked(text, mask)
+        return self._replace(**texts)
 
 
 def changed_files(attempts: Iterable[Attempt]) -> tuple[str, ...]:

@@ -209,17 +209,16 @@ class Masker:
             text = re.sub("|".join(present), MASK, text)
 
         lowered = text.lower()
-        known = [pattern for start, pattern in _PATTERNS if start in text]
-        labelled = [pattern for words, pattern in _LABELLED if _has_any(lowered, words)]
-        for pattern in (*known, *self._extra, *labelled):
+        patterns = [pattern for start, pattern in _PATTERNS if start in text]
+        patterns += self._extra
+        for words, pattern in _LABELLED:
+            if any(word in lowered for word in words):
+                patterns.append(pattern)
+        for pattern in patterns:
             text = pattern.sub(_masked, text)
-        if _has_any(lowered, _WORDS_OF_NAMES):
+        if any(word in lowered for word in _WORDS_OF_NAMES):
             text = _ASSIGNMENT.sub(_masked_assignment, text)
         return _RANDOM_TOKEN.sub(_masked_token, text)
-
-
-def _has_any(text: str, words: Iterable[str]) -> bool:
-    return any(word in text for word in words)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
