@@ -237,7 +237,8 @@ class FixResult(NamedTuple):
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
     flat = tuple(fixes)
-    direct = [fix for fix in flat if fix.for_id == root]
+    # Not a fix that a person wrote for itself: it would never end.
+    direct = [fix for fix in flat if fix.for_id == root and fix.id != root]
     return tuple(fix._replace(children=fix_tree(flat, fix.id)) for fix in direct)
 
 

@@ -51,7 +51,13 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     for block in tasks:
         block.phase = phases.at(block.line)
 
-    tasks += _xml_tasks(outline, phases)
+    xml_tasks = _xml_tasks(outline, phases)
+    if xml_tasks:
+        inside: set[int] = set()
+        for block in xml_tasks:
+            inside.update(range(block.line, block.end))
+        tasks = [block for block in tasks if block.line not in inside]
+        tasks += xml_tasks
     # Many specs with tasks also have tables and phases that only describe these.
     if all(_is_fix(block) for block in tasks):
         tasks += _table_rows(outline, phases) or _numbered_headings(text)
