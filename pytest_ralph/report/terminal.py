@@ -225,9 +225,9 @@ class Summary:
         """Write all about fixes that did not help in one row."""
         attempts = branch.attempts(task)
         how = branch.who_and_how(task)
-        failures = [attempt for attempt in attempts if attempt.failed]
-        if branch.outcome == "failed" and failures:
-            how += f": {failures[-1].error}"
+        errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
+        if branch.outcome == "failed" and errors:
+            how += f": {errors[-1]}"
         text = one_line(", ".join([how, *changes(attempts)]), LONGEST)
 
         sign = branch.sign
@@ -245,10 +245,10 @@ class Summary:
             # With `-vv`, the attempts have the decisions.
             hidden = {attempt.decision for attempt in task.attempts}
 
-        for note in filter(self._is_shown, task.notes):
+        for note in task.notes:
             if not note.task_id:
                 yield note.text
-            elif note.task_id == task.id and note.text not in hidden:
+            elif note.task_id == task.id and note.text not in hidden and self._is_shown(note):
                 yield note.line
         if task.reason and not task.fixes:
             yield task.reason
