@@ -95,6 +95,11 @@ class Option:
         self.key = self.flag[2:].replace("-", "_")
 
     @property
+    def has_forms(self) -> bool:
+        """Whether each choice is a flag of its own: `--ralph-lint`, `--ralph-lint=github`."""
+        return self.kind == "mode" and bool(self.choices)
+
+    @property
     def takes_value(self) -> bool:
         """Whether the next word on the command line is the value."""
         return self.metavar is not None and COMMAND_LINE in self.where

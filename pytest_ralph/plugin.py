@@ -65,20 +65,17 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def _check_choices(arguments: Iterable[object]) -> None:
     """Raise UsageError for `--ralph-lint=gitlab`: argparse would not name the choices."""
-    for argument in arguments:
-        flag, equals, value = str(argument).partition("=")
-        if not equals or not flag.startswith("--ralph-"):
+    for option in OPTIONS:
+        if not option.has_forms:
             continue
-        for option in OPTIONS:
-            if option.flag != flag or option.kind != "mode" or not option.choices:
-                continue
-            if value not in option.choices:
-                forms = [flag, *(f"{flag}={choice}" for choice in option.choices)]
+        forms = [option.flag, *(f"{option.flag}={choice}" for choice in option.choices)]
+        for argument in map(str, arguments):
+            if argument.startswith(f"{option.flag}=") and argument not in forms:
                 raise pytest.UsageError(f"{argument}: expected {' or '.join(forms)}")
 
 
 def _add_to_command_line(group: Any, option: Option) -> None:
-    if option.kind == "mode" and option.choices:
+    if option.has_forms:
         _add_mode(group, option)
         return
     text = option.help

@@ -116,8 +116,9 @@ class Attempt(NamedTuple):
     def advice_for_people(self) -> tuple[str, ...]:
         """The advice without the guidance for executors and the advice about their prompt."""
         for_executors = (self.guidance, *_ABOUT_PROMPTS)
+        raise_limit = rf"{MORE_TIME}: `**Timeout**: \1`"
         advice = [text for text in self.advice if text not in for_executors]
-        return tuple(_RETRY.sub(rf"{MORE_TIME}: `**Timeout**: \1`", text) for text in advice)
+        return tuple(_RETRY.sub(raise_limit, text) for text in advice)
 
     @property
     def verifies(self) -> bool:
@@ -127,11 +128,8 @@ class Attempt(NamedTuple):
     @classmethod
     def of_failure(cls, failure: Failure, **facts: Any) -> Attempt:
         """A failed attempt with the evidence of its Failure; `facts` add to it and override it."""
-        evidence: dict[str, Any] = {
-            field.name: getattr(failure, field.name)
-            for field in fields(failure)
-            if field.name in cls._fields
-        }
+        shared = [field.name for field in fields(failure) if field.name in cls._fields]
+        evidence = {name: getattr(failure, name) for name in shared}
         advice = filter(None, (*failure.suggested_actions, failure.guidance))
         evidence |= {"outcome": "failed", "advice": tuple(advice), "output": failure.raw_output}
         return cls(**{**evidence, **facts})
@@ -151,20 +149,20 @@ class Attempt(NamedTuple):
 
     def masked(self, mask: Callable[[str], str]) -> Attempt:
         """Without secrets in what was run and printed."""
-        changed: dict[str, Any] = {}
+        texts: dict[str, Any] = {}
         for name in FREE_TEXT:
-            value = getattr(self, name)
-            if not value:
-                continue
-            without_secrets = _masked(value, mask)
-            if without_secrets != value:
-                changed[name] = without_secrets
-        return self._replace(**changed) if changed else self
+            text = getattr(self, name)
+            if text:
+                texts[name] = _masked(text, mask)
+        return self._replace(**texts)
 
 
 def changed_files(attempts: Iterable[Attempt]) -> tuple[str, ...]:
     """Each file that attempts changed, in the order of the first change."""
-    return tuple(dict.fromkeys(path for attempt in attempts for path in attempt.changed))
+    paths: dict[str, None] = {}
+    for attempt in attempts:
+        paths.update(dict.fromkeys(attempt.changed))
+    return tuple(paths)
 
 
 # Words of our own, paths, hashes and numbers.
@@ -186,6 +184,12 @@ def _is_another_failure(before: Attempt, after: Attempt, *, is_repair: bool) -> 
     if (before.kind, before.missing) != (after.kind, after.missing):
         return True
     return is_repair and before.fingerprint != after.fingerprint
+
+
+def total_cost(parts: Iterable[TaskResult | Attempt]) -> float | None:
+    """What executor runs cost in USD; None if none of them reported it."""
+    costs = [part.cost for part in parts if part.cost is not None]
+    return sum(costs) if costs else None
 
 
 class Note(NamedTuple):
@@ -232,7 +236,8 @@ class FixResult(NamedTuple):
 
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
-    flat = list(fixes)
+    flat = tuple(fixes)
+    # Not a fix that a person wrote for itself: it would never end.
     direct = [fix for fix in flat if fix.for_id == root and fix.id != root]
     return tuple(fix._replace(children=fix_tree(flat, fix.id)) for fix in direct)
 
@@ -303,10 +308,8 @@ class TaskResult(NamedTuple):
     def last_failure(self) -> Attempt | None:
         """The failure to quote: the last failed verification, or else the last failed attempt."""
         failed = [attempt for attempt in self.attempts if attempt.failed]
-        for attempt in reversed(failed):
-            if attempt.verifies:
-                return attempt
-        return failed[-1] if failed else None
+        verified = [attempt for attempt in failed if attempt.verifies]
+        return next(reversed(verified or failed), None)
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -315,9 +318,9 @@ class TaskResult(NamedTuple):
         if failure is None:
             return ()
         advice = failure.advice_for_people
-        if self.reason.endswith("more time would not help"):
-            advice = tuple(text for text in advice if not text.startswith(MORE_TIME))
-        return advice
+        if not self.reason.endswith("more time would not help"):
+            return advice
+        return tuple(text for text in advice if not text.startswith(MORE_TIME))
 
     @property
     def earlier_failures(self) -> tuple[Attempt, ...]:
@@ -328,7 +331,10 @@ class TaskResult(NamedTuple):
     @property
     def all_fixes(self) -> tuple[tuple[int, FixResult], ...]:
         """Every fix of the lineage with its depth, parents first."""
-        return tuple(pair for fix in self.fixes for pair in fix.walk())
+        found: list[tuple[int, FixResult]] = []
+        for fix in self.fixes:
+            found += fix.walk()
+        return tuple(found)
 
     def led_to_another_failure(self, fix: FixResult) -> bool:
         """Whether the task failed in another way after a fix than before it."""
@@ -364,18 +370,21 @@ class TaskResult(NamedTuple):
 
         What several of them did is listed once, after the ids of the tasks they worked on.
         """
-        ids: dict[str, dict[str, None]] = {}
+        ids_by_finding: dict[str, dict[str, None]] = {}
         for attempt in self.attempts:
             for finding in attempt.findings:
                 task_id, _, what = finding.partition(" ")
-                ids.setdefault(what, {})[task_id] = None
-        return tuple(f"{', '.join(ids[what])} {what}" for what in ids)
+                ids_by_finding.setdefault(what, {})[task_id] = None
+        return tuple(f"{', '.join(ids)} {what}" for what, ids in ids_by_finding.items())
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """Why executors were unavailable, each with the name of the executor."""
-        troubled = [attempt for attempt in self.attempts if attempt.trouble]
-        return tuple(dict.fromkeys(f"{one.executor}: {one.trouble}" for one in troubled))
+        reasons: dict[str, None] = {}
+        for attempt in self.attempts:
+            if attempt.trouble:
+                reasons[f"{attempt.executor}: {attempt.trouble}"] = None
+        return tuple(reasons)
 
     @property
     def was_worked_on(self) -> bool:
@@ -385,8 +394,7 @@ class TaskResult(NamedTuple):
     @property
     def cost(self) -> float | None:
         """What the executor runs cost in USD; None if none of them reported it."""
-        costs = [attempt.cost for attempt in self.attempts if attempt.cost is not None]
-        return sum(costs) if costs else None
+        return total_cost(self.attempts)
 
     def with_work_of(self, other: TaskResult) -> TaskResult:
         """Add what executors and repairs did for another task on account of this one."""
@@ -419,18 +427,10 @@ class TaskResult(NamedTuple):
 
     def masked(self, mask: Callable[[str], str]) -> TaskResult:
         """Without secrets in anything that quotes commands, tools or people."""
-        title = mask(self.title)
-        phase = mask(self.phase)
-        attempts = tuple(attempt.masked(mask) for attempt in self.attempts)
-        has_texts = bool(self.reason or self.notes or self.report or self.fixes)
-        is_plain = attempts == self.attempts and (title, phase) == (self.title, self.phase)
-        if is_plain and not has_texts:
-            # As for most tasks that pass.
-            return self
         return self._replace(
-            title=title,
-            phase=phase,
-            attempts=attempts,
+            title=mask(self.title),
+            phase=mask(self.phase),
+            attempts=tuple(attempt.masked(mask) for attempt in self.attempts),
             fixes=tuple(fix.masked(mask) for fix in self.fixes),
             reason=mask(self.reason),
             notes=tuple(note._replace(text=mask(note.text)) for note in self.notes),
@@ -469,6 +469,8 @@ def from_json(cls: type[Result], data: Mapping[str, Any]) -> Result:
         value = data[name]
         if name in _NESTED:
             value = [from_json(_NESTED[name], part) for part in value]
-        # JSON has no tuples.
-        known[name] = tuple(value) if isinstance(value, list) else value
+        # JSON has lists in place of tuples.
+        if isinstance(value, list):
+            value = tuple(value)
+        known[name] = value
     return cls(**known)

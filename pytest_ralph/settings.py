@@ -138,9 +138,10 @@ def parse_value(option: Option, given: object, place: str) -> Any:
     try:
         return kind.parse(option, given)
     except (ValueError, TypeError):
+        choices = ", ".join(option.choices)
+        expected = kind.expected.format(option, choices=choices)
         shown = given if isinstance(given, (dict, list)) else str(given)
         got = one_line(repr(shown), 80)
-        expected = kind.expected.format(option, choices=", ".join(option.choices))
         raise SettingError(f"{place}: expected {expected}, got {got}") from None
 
 
@@ -195,7 +196,8 @@ def _parse_list(option: Option, given: object) -> tuple[str, ...]:
     words = tuple(str(part).strip() for part in parts)
     if words == ("none",):
         return ()
-    if not words or not set(words) <= set(option.choices):
+    unknown = set(words).difference(option.choices)
+    if unknown or not words:
         raise ValueError
     return words
 
@@ -210,8 +212,8 @@ def _parse_lines(_: Option, given: object) -> tuple[str, ...]:
 
 def _lines(text: str) -> list[str]:
     """Return the lines that are not blank, without the blanks around them."""
-    stripped = [line.strip() for line in text.splitlines()]
-    return [line for line in stripped if line]
+    stripped = map(str.strip, text.splitlines())
+    return list(filter(None, stripped))
 
 
 def _parse_commands(option: Option, given: object) -> Mapping[str, str]:

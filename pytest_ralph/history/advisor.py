@@ -103,7 +103,9 @@ class Advisor:
 
 
 def _seconds(duration: float) -> str:
-    return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
+    if duration < 10:
+        return f"{duration:.1f} s"
+    return f"{duration:.0f} s"
 
 
 def _after_last(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -92,7 +93,8 @@ class PastFix(NamedTuple):
     def __str__(self) -> str:
         which = "this error" if self.same else f'a similar error ("{self.error}")'
         who = self.executor or "trying again"
-        text = f"{which} was fixed before by {who} ({self.spec} {self.fix or self.task})"
+        where = f"{self.spec} {self.fix or self.task}"
+        text = f"{which} was fixed before by {who} ({where})"
         if self.times > 1:
             text += f", {self.times} times"
         if self.commit:
@@ -234,7 +236,8 @@ def hints(history: History, error: str, *, fingerprint: str, kind: str) -> tuple
     for approach, chance in chances(history, kind, by="approach").items():
         if approach and chance.probability > LIKELY:
             good.append(f"worked before on {kind}: {approach}, {chance}")
-    return (*map(str, fixes), *good[:APPROACHES])
+    lines = [*map(str, fixes), *good[:APPROACHES]]
+    return tuple(lines)
 
 
 def _successful_fixes(
@@ -262,10 +265,13 @@ def _similar(fixes: Iterable[PastFix], error: str) -> list[PastFix]:
 
 def _merged(fixes: Iterable[PastFix]) -> list[PastFix]:
     """Merge the fixes with the same executor and approach into the most similar of them."""
-    groups: dict[tuple[str, str], list[PastFix]] = {}
+    groups: dict[tuple[str, str], list[PastFix]] = defaultdict(list)
     for fix in sorted(fixes, key=lambda fix: -fix.similarity):
-        groups.setdefault((fix.executor, fix.approach), []).append(fix)
-    merged = [group[0]._replace(times=len(group)) for group in groups.values()]
+        groups[fix.executor, fix.approach].append(fix)
+
+    merged = []
+    for most_similar, *others in groups.values():
+        merged.append(most_similar._replace(times=1 + len(others)))
     return sorted(merged, key=lambda fix: (-fix.similarity, -fix.times))
 
 

@@ -77,8 +77,7 @@ class Record(NamedTuple):
             if value and field in _MASKED and mask is not None:
                 value = mask(value)
             cells.append(value)
-        # Most cells of a pass are empty.
-        return tuple(_storable(cell) if cell else cell for cell in cells)
+        return tuple(map(_storable, cells))
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Record:

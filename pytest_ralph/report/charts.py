@@ -39,18 +39,20 @@ class Bar:
 
 def meter(counts: Mapping[str, int]) -> list[Bar]:
     """Return one bar per outcome from left to right, in per cent of the width."""
-    total = sum(counts.values()) or 1
+    total = sum(counts.values())
     shares = {outcome: max(count / total, THINNEST) for outcome, count in counts.items()}
-    scale = 100 / (sum(shares.values()) or 1)
+    # More than 1 if thin bars were made wider.
+    whole = sum(shares.values())
 
-    bars: list[Bar] = []
+    bars = []
     x = 0.0
+    gap = 0.0
     for outcome, share in shares.items():
-        width = share * scale
-        gap = METER_GAP if bars else 0.0
+        width = 100 * share / whole
         tip = f"{counts[outcome]} {outcome}"
         bars.append(Bar(x + gap, 0, width - gap, 10, outcome, tip))
         x += width
+        gap = METER_GAP
     return bars
 
 
@@ -63,12 +65,11 @@ def day(seconds: float) -> str:
 def run_bars(runs: Sequence[RunCounts]) -> list[Bar]:
     """Return one column per run, with the failures on top."""
     runs = runs[-RUNS_SHOWN:]
-    # At least 1, also without any run.
-    tallest = max([1, *(run.total for run in runs)])
+    tallest = max((run.total for run in runs), default=0)
     slot = WIDTH / max(len(runs), FEWEST_SLOTS)
     bars = []
     for index, run in enumerate(runs):
-        bars += _column(run, index * slot, slot, HEIGHT / tallest)
+        bars += _column(run, index * slot, slot, HEIGHT / max(tallest, 1))
     return bars
 
 

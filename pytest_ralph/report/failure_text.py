@@ -32,6 +32,8 @@ ALL_COMMAND_LINES = 40
 NAMES_SHOWN = 6
 ADVICE = 3
 WIDTH = 78
+# Bytes from which on opening the file with the output takes thought, so that its size is shown.
+LARGE_OUTPUT = 100_000
 # How the note begins that says why there are no more fixes.
 LIMIT_REACHED = "ERROR: Max fix "
 
@@ -79,9 +81,10 @@ class FailureText:
     @classmethod
     def from_worker(cls, text: str, task: TaskResult, *, shown: bool) -> FailureText:
         """Return what a worker of pytest-xdist has sent as plain text."""
-        first, *others = text.splitlines()
-        lines = (Line(first, ("red", "bold")), *(Line(line) for line in others))
-        return cls(lines, Crash(task.spec_path, task.line, first), shown)
+        headline, *others = text.splitlines()
+        crash = Crash(task.spec_path, task.line, headline)
+        lines = (Line(headline, ("red", "bold")), *map(Line, others))
+        return cls(lines, crash, shown)
 
     def toterminal(self, writer: Any) -> None:
         if self.shown:
@@ -135,11 +138,13 @@ def _command(attempt: Attempt, verbosity: int) -> Iterator[Line]:
     """Yield the command after a prompt; of a long script only its first lines."""
     lines = terminal(attempt.command).splitlines()
     most = ALL_COMMAND_LINES if verbosity > 0 else COMMAND_LINES
-    for number, line in enumerate(lines[:most]):
-        prompt = "$" if number == 0 else ">"
+    prompt = "$"
+    for line in lines[:most]:
         yield Line(f"  {prompt} {line}", ("bold",))
-    if len(lines) > most:
-        yield Line(f"  > … {len(lines) - most} more lines …")
+        prompt = ">"
+    hidden = len(lines) - most
+    if hidden > 0:
+        yield Line(f"  > … {hidden} more lines …")
 
 
 def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator[str]:
@@ -153,25 +158,27 @@ def _facts(attempt: Attempt, output: Sequence[Line], verbosity: int) -> Iterator
         yield one_line(note, LONGEST_LINE)
 
     tests = attempt.failed_tests
-    if tests and (verbosity > 0 or not _is_named(tests[0], output)):
-        yield _names("failing tests", tests, verbosity)
-
     if verbosity <= 0:
+        if tests and not _is_named(tests[0], output):
+            yield _names("failing tests", tests, WIDTH - 2)
         return
+
+    if tests:
+        yield _names("failing tests", tests, LONGEST_LINE)
     if attempt.missing:
         yield f"missing: {one_line(attempt.missing, LONGEST_LINE)}"
     if attempt.files:
-        yield _names("files", attempt.files, verbosity)
+        yield _names("files", attempt.files, LONGEST_LINE)
 
 
-def _names(label: str, names: Sequence[str], verbosity: int) -> str:
-    """Return as many names as fit on a line, at least one; with `-v` more."""
+def _names(label: str, names: Sequence[str], width: int) -> str:
+    """Return a line of at most `width` characters with as many names as fit, at least one."""
     most = min(len(names), NAMES_SHOWN)
-    while True:
-        line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
-        if most == 1 or verbosity > 0 or len(line) <= WIDTH - 2:
-            return line
+    line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
+    while most > 1 and len(line) > width:
         most -= 1
+        line = f"{label}: {one_line(listed(names, most), LONGEST_LINE)}"
+    return line
 
 
 def _is_in_headline(attempt: Attempt) -> bool:
@@ -202,8 +209,10 @@ def _how_it_ended(attempt: Attempt) -> str:
         return f"{ended}, {expected}"
     if attempt.got:
         expected += f", got {one_line(attempt.got, LONGEST_LINE)}"
-    # The error may be the unmet expectation itself, and the headline has it already.
-    return ended if expected in attempt.error else f"{ended}, {expected}"
+    if expected in attempt.error:
+        # The headline has it.
+        return ended
+    return f"{ended}, {expected}"
 
 
 def _signal_name(status: int) -> str:
@@ -224,9 +233,10 @@ def _output(attempt: Attempt, root: str, most: int) -> Iterator[Line]:
     for line in shown:
         yield Line(f"  | {line}")
     if attempt.log and shown != lines:
-        # The size matters if opening the file takes thought.
-        size = f" ({attempt.printed / 1e6:,.1f} MB)" if attempt.printed >= 1e5 else ""
-        yield Line(f"  full output: {attempt.log.removeprefix(root)}{size}")
+        log = attempt.log.removeprefix(root)
+        if attempt.printed >= LARGE_OUTPUT:
+            log += f" ({attempt.printed / 1e6:,.1f} MB)"
+        yield Line(f"  full output: {log}")
 
 
 def output_lines(verbosity: int, earlier: int = 0) -> int:
@@ -248,7 +258,8 @@ def relevant(lines: Sequence[str], error: str, most: int) -> list[str]:
         # One line may stand for what is left out between the parts.
         around = near(lines, error.strip(), (most - 2) // 3)
         tail = max(most - len(around) - 1, 1)
-        wanted = sorted({*around, *range(len(lines) - tail, len(lines))})
+        end = range(len(lines) - tail, len(lines))
+        wanted = sorted({*around, *end})
         first = wanted[0]
         lines = list(with_gaps(lines[first:], [index - first for index in wanted]))
     # The stored output may have been cut before, so that only the log tells how much is missing.
@@ -278,7 +289,8 @@ def _decision(task: TaskResult, verbosity: int) -> Iterator[Line]:
     is_limit_reached = any(text.startswith(LIMIT_REACHED) for text in others)
     place = f"{task.spec_path}:{task.line}"
     if reason and not is_limit_reached:
-        yield Line(f"{place}: given up: {one_line(reason, LONGEST_LINE)}", ("red",))
+        why = one_line(reason, LONGEST_LINE)
+        yield Line(f"{place}: given up: {why}", ("red",))
     else:
         yield Line(place)
     yield from map(Line, others)
@@ -301,5 +313,6 @@ def _steps(task: TaskResult, verbosity: int) -> Iterator[Line]:
     for note in task.notes:
         if not note.task_id or note.text in shown_elsewhere:
             continue
-        if verbosity > 0 or not note.is_detail:
-            yield Line(terminal(note.line))
+        if note.is_detail and verbosity <= 0:
+            continue
+        yield Line(terminal(note.line))

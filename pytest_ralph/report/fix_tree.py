@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.fixing.agents import display_name
@@ -62,15 +63,13 @@ class Branch(NamedTuple):
     def who_and_how(self, task: TaskResult) -> str:
         """Return who carried out the fixes and how they ended, as far as that is of interest."""
         fix = self.fixes[0]
-        words = []
+        who = ""
         if fix.executor not in ("", "repair", "none"):
-            words.append(f"by {display_name(fix.executor)}")
+            who = f"by {display_name(fix.executor)}"
         how = self.sign.words
         if task.led_to_another_failure(fix):
             how = ANOTHER_FAILURE
-        if how:
-            words.append(how)
-        return ", ".join(words)
+        return ", ".join(filter(None, (who, how)))
 
 
 def branches(
@@ -80,12 +79,9 @@ def branches(
 
     With `joined`, consecutive fixes of one executor that ended alike share a row.
     """
-    rows: list[tuple[FixResult, ...]] = []
-    for fix in fixes:
-        if joined and rows and _are_alike(rows[-1][-1], fix):
-            rows[-1] += (fix,)
-        else:
-            rows.append((fix,))
+    rows: list[tuple[FixResult, ...]] = [(fix,) for fix in fixes]
+    if joined:
+        rows = _rows_of_alike(fixes)
 
     for row in rows:
         stroke = "├─ "
@@ -97,47 +93,60 @@ def branches(
         yield from branches(row[-1].children, below, joined=joined)
 
 
+def _rows_of_alike(fixes: Sequence[FixResult]) -> list[tuple[FixResult, ...]]:
+    """Put consecutive fixes into one row if the same executor made them and they ended alike."""
+    rows: list[tuple[FixResult, ...]] = []
+    for fix in fixes:
+        if rows and _are_alike(rows[-1][-1], fix):
+            rows[-1] += (fix,)
+        else:
+            rows.append((fix,))
+    return rows
+
+
 def _are_alike(fix: FixResult, other: FixResult) -> bool:
-    """Return whether two fixes can share a row."""
+    """Return whether two fixes can share a row; nothing may have to be drawn between them."""
     if fix.children or fix.outcome == "open":
         return False
-    return fix.outcome == other.outcome and fix.executor == other.executor
+    return (fix.outcome, fix.executor) == (other.outcome, other.executor)
 
 
 def history_line(task: TaskResult) -> str:
     """Return the line that `.progress.md` keeps about a task that needed fixes."""
-    ids = [fix.id for depth, fix in task.all_fixes if depth == 0]
-    final = "PASS" if task.outcome == "recovered" else f"FAIL ({task.final})"
+    ids = [fix.id for fix in task.fixes]
+    final = f"FAIL ({task.final})"
+    if task.outcome == "recovered":
+        final = "PASS"
     return fix_history_entry(task.id, ids, final)
 
 
 def executions(task: TaskResult) -> list[str]:
     """Return who carried out the task itself or parts of it, and what that changed."""
     fix_ids = {fix.id for _, fix in task.all_fixes}
-    by_executor: dict[str, list[Attempt]] = {}
+    by_executor: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in task.attempts:
         if attempt.what not in ("execute", "fix") or attempt.fix_id in fix_ids:
             continue
         if attempt.changed or not attempt.failed:
-            by_executor.setdefault(attempt.executor, []).append(attempt)
+            by_executor[attempt.executor].append(attempt)
 
     lines = []
     for executor, attempts in by_executor.items():
         done = "carried out"
         if len(attempts) > 1:
             done += f" {len(attempts)} times"
-        parts = [f"{done} by {display_name(executor)}", *changes(attempts)]
-        lines.append(", ".join(parts))
+        done += f" by {display_name(executor)}"
+        lines.append(", ".join([done, *changes(attempts)]))
     return lines
 
 
 def changes(attempts: Sequence[Attempt]) -> list[str]:
     """Return the files that attempts changed and what they cost, as at most one text."""
-    changed = changed_files(attempts)
-    total = cost(attempts)
     details = []
+    changed = changed_files(attempts)
     if changed:
         details.append(f"changed {listed(changed, CHANGED_SHOWN)}")
+    total = cost(attempts)
     if total:
         details.append(f"cost {total}")
     return [", ".join(details)] if details else []

@@ -71,11 +71,12 @@ def _annotation(level: str, task: TaskResult, root: str, workspace: str) -> str:
 
 def _message(task: TaskResult) -> str:
     """Return the error with what a person can do about it, or how the task recovered from it."""
-    if task.outcome != "recovered":
-        lines = [problem(task), *next_steps(task)]
-        return "\n- ".join(one_line(line, ERROR_LIMIT) for line in lines)
-    how = fix_count(task) or "another attempt"
-    return f"Recovered after {how}. At first: {one_line(problem(task), ERROR_LIMIT)}"
+    error = one_line(problem(task), ERROR_LIMIT)
+    if task.outcome == "recovered":
+        how = fix_count(task) or "another attempt"
+        return f"Recovered after {how}. At first: {error}"
+    steps = [one_line(step, ERROR_LIMIT) for step in next_steps(task)]
+    return "\n- ".join([error, *steps])
 
 
 def _path_in(workspace: str, root: str, path: str) -> str:
@@ -92,14 +93,15 @@ def summary(run: RunSummary) -> str:
     total = cost(run.tasks)
     if total:
         parts.append(f"Cost: {total}")
+
     tasks = [task for task in run.tasks if task.outcome != "passed"]
+    failures_first = sorted(tasks, key=lambda task: not task.bad)
     if tasks:
-        failures_first = sorted(tasks, key=lambda task: not task.bad)
         parts.append("\n".join(_table(failures_first)))
 
     failed = [task for task in tasks if task.bad]
     parts += map(_details, failed[:DETAILS_SHOWN])
-    for task in tasks:
+    for task in run.tasks:
         parts += [_prose(f"Warning: {finding}") for finding in task.findings]
     parts += map(_prose, run.notes)
     return "\n\n".join(parts) + "\n\n"
@@ -123,8 +125,9 @@ def _table(tasks: list[TaskResult]) -> Iterator[str]:
             cost([task]),
         )
         yield f"| {' | '.join(cells)} |"
-    if len(tasks) > ROWS_SHOWN:
-        yield f"\n… and {len(tasks) - ROWS_SHOWN:,} more"
+    hidden = len(tasks) - ROWS_SHOWN
+    if hidden > 0:
+        yield f"\n… and {hidden:,} more"
 
 
 def _details(task: TaskResult) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TITLE = "RALPH HALTED"
 NARROWEST = 40
+NARROWEST_TEXT = 8
 STATUS_WIDTH = 10
 SHOWN_AT_EITHER_END = 5
 LONGEST = 1_000
@@ -64,12 +65,10 @@ class Halt:
         failed = self.failed
         if not failed:
             return "stopped before all tasks were done"
-        names = listed([task.id for task in failed], 3)
         if len(failed) > 1:
-            return f"Tasks {names} failed"
-        if _was_retried(failed[0]):
-            return f"Task {names} failed after retry"
-        return f"Task {names} failed"
+            return f"Tasks {listed([task.id for task in failed], 3)} failed"
+        after = " after retry" if _was_retried(failed[0]) else ""
+        return f"Task {failed[0].id} failed{after}"
 
 
 def _was_complete(task: TaskResult) -> bool:
@@ -90,9 +89,13 @@ def halt_lines(halt: Halt, width: int = 80, *, box: bool = True) -> list[str]:
     line of its own to be copied, if it does not fit in one line.
     """
     width = max(width, NARROWEST)
-    page = _Page(width - 6, "…") if box else _Page(width, "...")
-    sections = _sections(halt, page)
-    lines = [*_missing_dependencies(halt), *(_boxed(sections, width) if box else _plain(sections))]
+    lines = list(_missing_dependencies(halt))
+    if box:
+        page = _Page(width - 6, "…")
+        lines += _boxed(_sections(halt, page), width)
+    else:
+        page = _Page(width, "...")
+        lines += _plain(_sections(halt, page))
     if not page.fits(halt.step):
         lines += ["", halt.step.removeprefix(RUN)]
     return lines
@@ -107,7 +110,9 @@ def _missing_dependencies(halt: Halt) -> Iterator[str]:
     """Yield a paragraph for each dependency that a failed task needs."""
     for task in halt.failed:
         failure = task.last_failure
-        if failure is not None and failure.kind == "dependency_missing" and failure.missing:
+        if failure is None or failure.kind != "dependency_missing":
+            continue
+        if failure.missing:
             yield from missing_lines(
                 failure.missing, required_by=f"Task {task.heading}", command=halt.command
             )
@@ -152,9 +157,10 @@ class _Page:
 
     def field(self, label: str, text: str) -> list[str]:
         """Return `label` and `text`, with the lines after the first indented to match."""
-        indent = columns(label)
-        first, *others = wrapped(one_line(text, LONGEST), max(self.width - indent, 8))
-        return [label + first, *(" " * indent + line for line in others)]
+        room = max(self.width - columns(label), NARROWEST_TEXT)
+        first, *others = wrapped(one_line(text, LONGEST), room)
+        indent = " " * columns(label)
+        return [label + first, *(indent + line for line in others)]
 
     def fits(self, step: str) -> bool:
         """Return whether a numbered step takes one line."""
@@ -166,13 +172,20 @@ class _Page:
         """Describe every task, or of many the first and the last few."""
         if not tasks:
             return ["None", ""]
+        first = tasks
+        last: Sequence[TaskResult] = ()
         hidden = len(tasks) - 2 * SHOWN_AT_EITHER_END
+        if hidden > 1:
+            first = tasks[:SHOWN_AT_EITHER_END]
+            last = tasks[-SHOWN_AT_EITHER_END:]
+
         lines = []
-        for number, task in enumerate(tasks):
-            if hidden <= 1 or not 0 <= number - SHOWN_AT_EITHER_END < hidden:
-                lines += [*self._task(task, status, facts_of(task)), ""]
-            elif number == SHOWN_AT_EITHER_END:
-                lines += [f"{self.ellipsis} {hidden:,} more", ""]
+        for task in first:
+            lines += [*self._task(task, status, facts_of(task)), ""]
+        if last:
+            lines += [f"{self.ellipsis} {hidden:,} more", ""]
+        for task in last:
+            lines += [*self._task(task, status, facts_of(task)), ""]
         return lines
 
     def _task(self, task: TaskResult, status: str, facts: Facts) -> Iterator[str]:
@@ -192,11 +205,13 @@ def _sections(halt: Halt, page: _Page) -> list[Section]:
     preserved = []
     for name, place in halt.preserved:
         preserved += page.field(f"{name}: ", place)
+
+    last_step = halt.step if page.fits(halt.step) else "Run the command below"
+    steps = [*map(next_step, halt.failed), last_step]
     resume = []
-    steps = [next_step(task) for task in halt.failed]
-    steps.append(halt.step if page.fits(halt.step) else "Run the command below")
     for number, step in enumerate(steps, 1):
         resume += page.field(f"{number}. ", step)
+
     start_fresh = page.field("", "To start fresh: Add --ralph-fresh flag")
     failed_heading = "FAILED TASK" if len(halt.failed) == 1 else "FAILED TASKS"
     return [
@@ -215,16 +230,11 @@ def _facts_of_completed(task: TaskResult) -> Facts:
 
 def _facts_of_failed(task: TaskResult) -> Facts:
     attempts = max(len(task.verifications), 1)
-    kind = "unknown"
-    details = task.reason
     failure = task.last_failure
-    if failure is not None:
-        kind = failure.kind
-        details = failure.error
     return {
         "Attempts": f"{attempts}/{max(attempts, task.max_attempts)}",
-        "Error": kind,
-        "Details": details,
+        "Error": failure.kind if failure else "unknown",
+        "Details": failure.error if failure else task.reason,
     }
 
 

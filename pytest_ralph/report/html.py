@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,7 +42,13 @@ SCRIPTS = ("model.js", "list.js", "rows.js", "detail.js", "app.js")
 
 _CODE_SPAN = regex(r"`([^`\n]+)`")
 # Facts of a task and of an attempt that the page does not show.
-NOT_SHOWN_OF_TASK: dict[str, Any] = {"recovery": False, "max_attempts": 1, "regressions": ()}
+NOT_SHOWN_OF_TASK: dict[str, Any] = {
+    "recovery": False,
+    "max_attempts": 1,
+    "regressions": (),
+    # Added in another form.
+    "notes": (),
+}
 NOT_SHOWN: dict[str, Any] = {
     "guidance": "",
     "advice": (),
@@ -127,32 +135,37 @@ def embedded(run: RunSummary) -> str:
     tasks = [_embedded_task(task, run.root) for task in in_file_order(run.tasks)]
     kinds = {kind: words_for(kind) for kind in run.kinds}
     text = json.dumps({"tasks": tasks, "kinds": kinds}, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def _embedded_task(task: TaskResult, root: str) -> dict[str, Any]:
     """Return a task with its attempts and fixes as JSON."""
     data = _without_defaults(task._replace(**NOT_SHOWN_OF_TASK))
-    if task.attempts:
-        attempts = [_shortened(attempt, root) for attempt in task.attempts]
-        data["attempts"] = [_without_defaults(attempt) for attempt in attempts]
-    if task.bad:
-        data["advice"] = next_steps(task)
-    if task.fixes:
-        data["fixes"] = [_fix_tree(task, fix) for fix in task.fixes]
-
-    notes = _notes(task)
-    data.pop("notes", None)
-    if notes:
-        data["notes"] = notes
+    shown = [_shortened(attempt, root) for attempt in task.attempts]
+    lists = {
+        "attempts": [_without_defaults(attempt) for attempt in shown],
+        "advice": next_steps(task) if task.bad else [],
+        "fixes": [_fix_tree(task, fix) for fix in task.fixes],
+        "notes": _notes(task),
+    }
+    for name, values in lists.items():
+        if values:
+            data[name] = values
     return data
 
 
 def in_file_order(tasks: Sequence[TaskResult]) -> list[TaskResult]:
     """Sort the tasks as in their specs: workers and `[P]` groups finish in any order."""
-    paths = list(dict.fromkeys(task.spec_path for task in tasks))
-    position = {path: index for index, path in enumerate(paths)}
-    return sorted(tasks, key=lambda task: (position[task.spec_path], task.line))
+    by_spec: dict[str, list[TaskResult]] = defaultdict(list)
+    for task in tasks:
+        by_spec[task.spec_path].append(task)
+
+    found: list[TaskResult] = []
+    for tasks_of_spec in by_spec.values():
+        found += sorted(tasks_of_spec, key=attrgetter("line"))
+    return found
 
 
 def _shortened(attempt: Attempt, root: str) -> Attempt:
@@ -237,8 +250,9 @@ class Progress:
 
     @classmethod
     def of(cls, run: RunSummary, spec: str) -> Progress:
-        part = run._replace(tasks=tuple(task for task in run.tasks if task.spec == spec))
-        text = f"{part.passed:,} of {len(part.tasks):,} pass"
+        tasks = tuple(task for task in run.tasks if task.spec == spec)
+        part = run._replace(tasks=tasks)
+        text = f"{part.passed:,} of {len(tasks):,} pass"
         return cls(spec, charts.meter(part.counts), text)
 
 

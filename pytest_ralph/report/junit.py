@@ -85,9 +85,11 @@ def forget(config: pytest.Config, nodeid: str, node: object) -> None:
     writer = _writer(config)
     if writer is None:
         return
-    for key in list(writer.node_reporters):
-        if key[1] is node and str(key[0]) == nodeid:
-            writer.node_reporters_ordered.remove(writer.node_reporters.pop(key))
+    for key, testcase in list(writer.node_reporters.items()):
+        # Since pytest 9.2 the first part of the key is an object.
+        if str(key[0]) == nodeid and key[1] is node:
+            del writer.node_reporters[key]
+            writer.node_reporters_ordered.remove(testcase)
 
 
 class Testcases:
@@ -164,9 +166,8 @@ def add_attempts(testcase: Any, report: pytest.TestReport, task: TaskResult) -> 
 
     tag = "rerunFailure" if report.failed else "flakyFailure"
     attempts = [attempt_element(tag, attempt) for attempt in task.earlier_failures]
-    closing = [node for node in nodes if node.tag in CLOSING_TAGS]
-    others = [node for node in nodes if node not in closing]
-    nodes[:] = [*others, *attempts, *closing]
+    nodes += attempts
+    nodes.sort(key=lambda node: node.tag in CLOSING_TAGS)
 
 
 def is_written(config: pytest.Config) -> bool:

@@ -57,14 +57,14 @@ class Activity:
         elapsed = f"{now - self.started:.0f} s"
         head = f"{self.name}  {elapsed} of {self.limit:g} s"
         if columns(head) > width:
-            name = cut_to_columns(self.name, max(width - columns(elapsed) - 2, 1))
-            return f"{name}  {elapsed}"
+            room_for_name = width - columns(f"  {elapsed}")
+            return f"{cut_to_columns(self.name, max(room_for_name, 1))}  {elapsed}"
 
         text = one_line(self.last_line or self.about)
-        room = width - columns(head) - 2
-        if not text or room < SHORTEST_TEXT:
+        room_for_text = width - columns(f"{head}  ")
+        if not text or room_for_text < SHORTEST_TEXT:
             return head
-        return f"{head}  {cut_to_columns(text, room)}"
+        return f"{head}  {cut_to_columns(text, room_for_text)}"
 
 
 class RowsOutput(Protocol):
@@ -154,14 +154,14 @@ class LiveRows:
         if most < 1 or size.columns < 2 * SHORTEST_TEXT:
             return ()
 
-        long = [activity for activity in self._activities if now - activity.started >= DELAY]
-        shown = long if len(long) <= most else long[: most - 1]
         # The last column stays empty: a terminal would continue on the next line.
         width = size.columns - len(MARGIN) - 1
-        rows = [MARGIN + activity.row(now, width) for activity in shown]
-        if len(long) > len(shown):
-            rows.append(f"{MARGIN}{len(long) - len(shown)} more")
-        return tuple(rows)
+        long = [activity for activity in self._activities if now - activity.started >= DELAY]
+        rows = [activity.row(now, width) for activity in long]
+        if len(rows) > most:
+            shown = rows[: most - 1]
+            rows = [*shown, f"{len(long) - len(shown)} more"]
+        return tuple(MARGIN + row for row in rows)
 
     def _redraw(self) -> None:
         """Redraw the rows as long as something runs; the body of the thread."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,9 @@ def next_step(task: TaskResult) -> str:
         return f"Fix task {task.id} ({task.place})"
     if failure.missing and failure.kind in INSTALLABLE:
         return f"Install {failure.missing}, which task {task.id} needs"
-    to_do = TO_DO.get(failure.kind, "Fix task {}")
-    where = ", ".join(failure.files[:3]) or task.place
-    return f"{to_do.format(task.id)} ({where})"
+    to_do = TO_DO.get(failure.kind, "Fix task {}").format(task.id)
+    files = ", ".join(failure.files[:3])
+    return f"{to_do} ({files or task.place})"
 
 
 def next_steps(task: TaskResult) -> list[str]:
@@ -77,7 +78,7 @@ def next_lines(
 def _what_to_do(failed: Sequence[TaskResult], command: str, *, recovery: bool) -> str:
     """Return which tasks to fix, and the option that has them fixed."""
     instruction = _instruction(failed)
-    waiting = list(filter(None, map(_open_fix, failed)))
+    waiting = [task for task in failed if _open_fix(task)]
     # With an executor given, something else stood in its way: the failure says what.
     if waiting and "--ralph-executor" not in command:
         what = "it" if len(waiting) == 1 else "them"
@@ -111,15 +112,15 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
         return next_step(failed[0])
     has_several_specs = len({task.spec for task in failed}) > 1
     # The ids of the tasks to fix and of the fix tasks to do, by spec.
-    to_fix: dict[str, list[str]] = {}
-    to_do: dict[str, list[str]] = {}
+    to_fix: dict[str, list[str]] = defaultdict(list)
+    to_do: dict[str, list[str]] = defaultdict(list)
     for task in failed:
-        spec = task.spec if has_several_specs else ""
+        place = f" of {task.spec}" if has_several_specs else ""
         open_fix = _open_fix(task)
         if open_fix is None:
-            to_fix.setdefault(spec, []).append(task.id)
+            to_fix[place].append(task.id)
         else:
-            to_do.setdefault(spec, []).append(open_fix.id)
+            to_do[place].append(open_fix.id)
 
     sentences = []
     if to_fix:
@@ -131,17 +132,18 @@ def _instruction(failed: Sequence[TaskResult]) -> str:
 
 def _open_fix(task: TaskResult) -> FixResult | None:
     """Return the last fix task of this task that nobody has carried out."""
-    waiting = [fix for _, fix in task.all_fixes if fix.outcome == "open"]
-    return waiting[-1] if waiting else None
+    for _, fix in reversed(task.all_fixes):
+        if fix.outcome == "open":
+            return fix
+    return None
 
 
-def _tasks(ids_by_spec: Mapping[str, Sequence[str]]) -> str:
+def _tasks(ids_by_place: Mapping[str, Sequence[str]]) -> str:
     """Return `task 1.2`, or `tasks 1.2 and 1.3 of shop; 1.1 of mail`."""
-    parts = []
-    for spec, ids in ids_by_spec.items():
-        parts.append(f"{joined(ids)} of {spec}" if spec else joined(ids))
-    is_one = sum(len(ids) for ids in ids_by_spec.values()) == 1
-    return f"{'task' if is_one else 'tasks'} {'; '.join(parts)}"
+    parts = [joined(ids) + place for place, ids in ids_by_place.items()]
+    number = sum(map(len, ids_by_place.values()))
+    noun = "task" if number == 1 else "tasks"
+    return f"{noun} {'; '.join(parts)}"
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -152,18 +154,20 @@ def command_line(
 ) -> str:
     """Return the command that started this run, masked and without the words in `leave_out`."""
     program = ["pytest"]
-    if sys.argv and Path(sys.argv[0]).name == "__main__.py":
+    if Path(sys.argv[0]).name == "__main__.py":
         program = [Path(sys.executable).name, "-m", "pytest"]
-    arguments = [str(argument) for argument in config.invocation_params.args]
+    words = [*program, *map(str, config.invocation_params.args)]
+    shown = [word for word in words if word not in leave_out]
     # Before they are quoted, which may change how a secret looks.
-    words = [mask(word) for word in (*program, *arguments) if word not in leave_out]
-    return mask(" ".join(_quote(word) for word in words))
+    masked = map(mask, shown)
+    return mask(" ".join(map(_quote, masked)))
 
 
 def _quote(word: str) -> str:
     """Quote a word for the shell, on one line."""
     if not _CONTROL.search(word):
         return shlex.quote(word)
+    # Bash knows escapes in `$'…'`.
     escaped = word.replace("\\", "\\\\").replace("'", "\\'")
     printable = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", escaped)
     return f"$'{printable}'"

@@ -42,6 +42,6 @@ def _why_not_run(task: TaskResult) -> tuple[str, str]:
         words = task.reason
     elif task.outcome == "manual":
         words = TO_CHECK
-    elif task.outcome == "skipped" and task.reason.startswith(OUTSIDE):
+    elif task.reason.startswith(OUTSIDE):
         words = f"not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
     return task.spec, words

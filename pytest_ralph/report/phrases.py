@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.wording import without_shell
+from pytest_ralph.results import total_cost
 from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ ANOTHER_FAILURE = "another failure followed"
 
 def cost(parts: Iterable[TaskResult | Attempt]) -> str:
     """Return what executors cost: `$0.12`, or an empty string if none of them reported it."""
-    costs = [part.cost for part in parts if part.cost is not None]
-    return f"${sum(costs):,.2f}" if costs else ""
+    total = total_cost(parts)
+    return "" if total is None else f"${total:,.2f}"
 
 
 def token_count(tasks: Iterable[TaskResult]) -> int:
@@ -42,9 +43,11 @@ def problem(task: TaskResult) -> str:
     Return the reason for the outcome of a task that did not fail.
     """
     failure = task.last_failure
+    if failure is None:
+        return task.reason
     if task.passed and task.earlier_failures:
         failure = task.earlier_failures[0]
-    return without_shell(failure.error) if failure else task.reason
+    return without_shell(failure.error)
 
 
 def duration(seconds: float) -> tuple[str, str]:

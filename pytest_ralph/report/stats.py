@@ -80,7 +80,8 @@ def statistics_lines(statistics: Statistics, width: int = 80) -> list[Line]:
     if not statistics.totals.attempts and not statistics.totals.fixes:
         return [Line("ralph: no attempts are recorded yet", NOTE)]
     room = max(width - 1, NARROWEST)
-    return [Line(cut_to_columns(line.text, room), line.markup) for line in _lines(statistics, room)]
+    lines = _lines(statistics, room)
+    return [line._replace(text=cut_to_columns(line.text, room)) for line in lines]
 
 
 def _lines(statistics: Statistics, room: int) -> Iterator[Line]:
@@ -152,13 +153,13 @@ def _list(title: str, rows: Iterable[str]) -> Iterator[Line]:
 
 def _specs(statistics: Statistics) -> Iterator[Line]:
     """Yield the table of specs, in which each task counts once however often it ran."""
-    recovered: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for task in statistics.by_task:
-        recovered[task.spec] += task.recovered > 0
-        failed[task.spec] += task.unrecovered > 0
-    scores = statistics.by_spec
-    rows = [_score(one, "tasks", recovered[one.spec], failed[one.spec]) for one in scores]
+    tasks = statistics.by_task
+    recovered = Counter(task.spec for task in tasks if task.recovered)
+    failed = Counter(task.spec for task in tasks if task.unrecovered)
+    rows = []
+    for score in statistics.by_spec:
+        spec = score.spec
+        rows.append(_score(score, "tasks", recovered[spec], failed[spec]))
     return _table("specs", rows)
 
 
@@ -259,11 +260,16 @@ def _table(title: str, rows: Sequence[Row]) -> Iterator[Line]:
             width = max(map(columns, column))
             shown.append([cell.rjust(width) for cell in column])
 
-    for number, cells in enumerate(zip(*shown, names, strict=True)):
-        text = f"  {'  '.join(cells)}".rstrip()
-        yield Line(text, NOTE if number == 0 else ())
+    heading, *lines = zip(*shown, names, strict=True)
+    yield _row(heading, NOTE)
+    for cells in lines:
+        yield _row(cells)
     if len(rows) > MOST_ROWS:
         yield Line(f"  and {len(rows) - MOST_ROWS} more: --ralph-stats=json has them all", NOTE)
+
+
+def _row(cells: Sequence[str], markup: tuple[str, ...] = ()) -> Line:
+    return Line(f"  {'  '.join(cells)}".rstrip(), markup)
 
 
 def _cost(amount: float | None) -> str:

@@ -89,11 +89,12 @@ class Summary:
         if not RECOVERED_CHARS.intersection(self.reporter.config.option.reportchars):
             return
         for task in tasks:
-            if task.outcome in ("recovered", "flaky"):
-                line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
-                if task.fixes:
-                    line += f" - by {task.fixes[-1].id}"
-                self._line(line, "green")
+            if task.outcome not in ("recovered", "flaky"):
+                continue
+            line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
+            if task.fixes:
+                line += f" - by {task.fixes[-1].id}"
+            self._line(line, "green")
 
     def start_section(self) -> None:
         """Write the heading of the section, once."""
@@ -126,7 +127,9 @@ class Summary:
             parts, colour = build()
             # pytest counts outcomes that are not its own in the order in which they came.
             parts = sorted(parts, key=_place_in_last_line)
-            return [*parts, (total, {})] if total else parts, colour
+            if total:
+                parts.append((total, {}))
+            return parts, colour
 
         self.reporter.build_summary_stats_line = build_ours  # type: ignore[method-assign]
         tokens = token_count(tasks)
@@ -156,28 +159,37 @@ class Summary:
         for line in executions(task):
             self._detail(line, "  ")
         is_brief = task.bad and self.verbosity < 1
-        self._fixes(task, is_brief=is_brief)
-        # FAILURES has the notes on a failed task.
-        details = [] if task.bad else list(self._own_notes(task))
-        if task.commit and task.passed:
-            details.append(f"committed as {task.commit[:12]}")
-        for line in details:
-            self._detail(line, "  ")
+        if is_brief:
+            self._fixes_in_brief(task)
+        else:
+            self._fixes(task)
+        if not task.bad:
+            # FAILURES has the notes on a failed task.
+            for line in self._own_notes(task):
+                self._detail(line, "  ")
+        if task.commit:
+            self._detail(f"committed as {task.commit[:12]}", "  ")
         self._warnings(task, "  ")
         has_ended = task.passed or bool(task.final)
-        if has_ended and task.fixes and not is_brief:
+        if task.fixes and has_ended and not is_brief:
             self._line(f"  {history_line(task)}")
+
         if self.verbosity >= 2:
             for number, attempt in enumerate(task.attempts, 1):
                 self._attempt(number, attempt, with_output=not task.bad)
 
-    def _fixes(self, task: TaskResult, *, is_brief: bool) -> None:
-        """Write the fixes of a task as a tree, in brief without the titles of those that ended."""
-        for branch in branches(task.fixes, joined=is_brief):
-            if is_brief and branch.outcome != "open":
-                self._fix_without_title(task, branch)
-            else:
+    def _fixes(self, task: TaskResult) -> None:
+        """Write the fixes of a task as a tree."""
+        for branch in branches(task.fixes, joined=False):
+            self._fix(task, branch)
+
+    def _fixes_in_brief(self, task: TaskResult) -> None:
+        """Write the fixes as a tree, without the titles of those that ended."""
+        for branch in branches(task.fixes, joined=True):
+            if branch.outcome == "open":
                 self._fix(task, branch)
+            else:
+                self._fix_without_title(task, branch)
 
     def _warnings(self, task: TaskResult, prefix: str) -> None:
         """Write what an executor should not have done, such as changing tests."""
@@ -213,15 +225,15 @@ class Summary:
         """Write all about fixes that did not help in one row."""
         attempts = branch.attempts(task)
         how = branch.who_and_how(task)
-        if branch.outcome == "failed":
-            errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
-            if errors:
-                how += f": {errors[-1]}"
+        errors = [attempt.error for attempt in attempts if attempt.failed and attempt.error]
+        if branch.outcome == "failed" and errors:
+            how += f": {errors[-1]}"
         text = one_line(", ".join([how, *changes(attempts)]), LONGEST)
 
+        sign = branch.sign
         stroke = f"  {branch.stroke}"
         row = self._cut(f" {branch.ids} {text}", len(stroke) + 1)
-        self._parts((stroke, ""), (branch.sign.sign, branch.sign.colour), (row, ""))
+        self._parts((stroke, ""), (sign.sign, sign.colour), (row, ""))
 
     def _own_notes(self, task: TaskResult) -> Iterator[str]:
         """Yield the notes about the task itself.
@@ -232,14 +244,13 @@ class Summary:
         if task.fixes and self.verbosity != 1:
             # With `-vv`, the attempts have the decisions.
             hidden = {attempt.decision for attempt in task.attempts}
+
         for note in task.notes:
             if not note.task_id:
                 yield note.text
-            if note.task_id != task.id or note.text in hidden:
-                continue
-            if self._is_shown(note):
+            elif note.task_id == task.id and note.text not in hidden and self._is_shown(note):
                 yield note.line
-        if not task.fixes and task.reason:
+        if task.reason and not task.fixes:
             yield task.reason
 
     def _is_shown(self, note: Note) -> bool:
@@ -294,9 +305,7 @@ def _is_notable(task: TaskResult) -> bool:
     """Return whether the section is about this task even without `-vv`."""
     if task.outcome in ("recovered", "flaky"):
         return True
-    if task.findings or executions(task):
-        return True
-    if task.commit and task.passed:
+    if task.findings or task.commit or executions(task):
         return True
     if task.outcome == "manual":
         return task.was_worked_on

@@ -264,15 +264,16 @@ class Command:
     def junit_file(self) -> str | None:
         """The JUnit file that the command line asks pytest for."""
         for stage in self.stages:
-            path = _option_value(_JUNIT_OPTION, stage.arguments)
-            if path is not None:
-                return path
+            for option, following in pairwise([*stage.arguments, ""]):
+                match = _JUNIT_OPTION.fullmatch(option)
+                if match:
+                    return match["path"] or following or None
         return None
 
 
 def program_name(word: str) -> str:
     """Return the name of a program without path, version and suffix."""
-    name = word.rstrip("/").rpartition("/")[2] or word
+    name = word.rstrip("/").rpartition("/")[2]
     return _SUFFIX.sub("", _VERSION.sub("", name))
 
 
@@ -280,9 +281,9 @@ def read_shown(line: str) -> tuple[Stage, ...]:
     """Read a line of output that may show a command; only its first words are looked at."""
     found: list[Stage] = []
     for part in re.split(r"\s(?:&&|\|\||;|\|)\s", line)[:4]:
-        words = tuple(Word(text) for text in part.split()[:8])
+        words = tuple(map(Word, part.split()[:8]))
         if words:
-            found += _read_stages((Simple(words),), _Context())
+            found += _read_stages([Simple(words)], _Context())
     return tuple(found)
 
 
@@ -356,10 +357,12 @@ def _read_script(script: str, simple: Simple, context: _Context) -> list[Stage]:
         redirections = (*inner.redirections, *simple.redirections)
         nested = inner.nested or simple.nested
         stages.append(replace(inner, nested=nested, redirections=redirections))
-    if stages:
-        stages[0] = replace(stages[0], before=simple.before)
-        last = stages[-1]
-        stages[-1] = replace(last, after=simple.after, negated=last.negated != simple.negated)
+    if not stages:
+        return []
+
+    stages[0] = replace(stages[0], before=simple.before)
+    last = stages[-1]
+    stages[-1] = replace(last, after=simple.after, negated=last.negated != simple.negated)
     return stages
 
 
@@ -369,10 +372,12 @@ def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
         return []
     if context.depth == _MAX_DEPTH:
         return []
+    # The program itself is the first of the words, but none of the arguments.
     start = stage.arguments.index("-exec") + 2
     simple = Simple(stage.words[start:], nested=True)
     launchers = (*stage.launchers, "find")
-    return _read_stage(simple, replace(context, launchers=launchers, depth=context.depth + 1))
+    inner = replace(context, launchers=launchers, depth=context.depth + 1)
+    return _read_stage(simple, inner)
 
 
 def _unwrap(words: tuple[Word, ...]) -> _Unwrapped:
@@ -421,10 +426,8 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
     if launcher.known_only and not load_programs().is_launched(program_name(rest[0].text)):
         return None
 
-    again = launcher.again
-    if not again:
-        again = outer.again
-    elif runs_module:
+    again = launcher.again or outer.again
+    if launcher.again and runs_module:
         again = (*again, "-m")
     return _Unwrapped(
         words=rest,
@@ -468,12 +471,12 @@ def _starts_with(text: str, words: tuple[Word, ...]) -> bool:
 
 
 def _past_options(words: tuple[Word, ...], values: frozenset[str]) -> tuple[Word, ...]:
-    """Drop leading options and their values, up to `--` or the `-m` of a module."""
-    while words and words[0].text.startswith("-") and words[0].text != "-m":
+    """Drop leading options and their values, up to the `-m` of a module."""
+    while words:
         option = words[0].text
-        words = words[2:] if option in values else words[1:]
-        if option == "--":
+        if not option.startswith("-") or option == "-m":
             break
+        words = words[2:] if option in values else words[1:]
     return words
 
 
@@ -482,14 +485,13 @@ def _split_assignments(
 ) -> tuple[tuple[tuple[str, Word], ...], tuple[Word, ...]]:
     """Take the leading `NAME=value` words of `env` and the like."""
     assignments: list[tuple[str, Word]] = []
-    while words:
-        match = ASSIGNMENT.match(words[0].text)
+    for word in words:
+        match = ASSIGNMENT.match(word.text)
         if not match:
             break
-        value = Word(words[0].text[match.end() :], words[0].literal)
+        value = Word(word.text[match.end() :], word.literal)
         assignments.append((match[1], value))
-        words = words[1:]
-    return tuple(assignments), words
+    return tuple(assignments), words[len(assignments) :]
 
 
 def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection]) -> str | None:
@@ -497,7 +499,7 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
     program = program_name(words[0].text)
     arguments = [word.text for word in words[1:]]
     if program == "eval":
-        return " ".join(arguments) or None
+        return " ".join(arguments)
     if program not in _SCRIPT_RUNNERS:
         return None
 
@@ -519,25 +521,11 @@ def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection])
 
 def _changed_directory(simple: Simple, directory: str | None) -> str | None:
     """Return where a `cd` leads, or None if that cannot be known."""
-    if directory is None or simple.program == "popd":
-        return None
-    if len(simple.words) != 2:
+    if directory is None or len(simple.words) != 2:
+        # Without a directory, `cd` leads home and `popd` back.
         return None
     target = simple.words[1]
     if not target.literal or target.text == "-":
         return None
     joined = posixpath.normpath(posixpath.join(directory, target.text))
     return "" if joined == "." else joined
-
-
-def _option_value(option: re.Pattern[str], arguments: Sequence[str]) -> str | None:
-    """Return the value of an option that is written `--name=value` or `--name value`."""
-    remaining = iter(arguments)
-    for argument in remaining:
-        match = option.fullmatch(argument)
-        if not match:
-            continue
-        if match["path"] is not None:
-            return match["path"]
-        return next(remaining, None)
-    return None

@@ -42,6 +42,7 @@ _WRITING_STATEMENT = re.compile(
     r"(?:one|many)?\b|\s(?:-f|--file)\b|<",
     re.IGNORECASE,
 )
+_NAMED_HOST = re.compile(r"://|host=")
 _HOST_OPTIONS = frozenset(["-h", "--host", "--url", "--uri"])
 _EXIT = re.compile(r"\bexit\b")
 _SORT_CHECK = re.compile(r"-[cC].*|--check.*")
@@ -87,7 +88,7 @@ def _names_host(stage: Stage) -> bool:
     """Whether a client of a database is told a host, by option or URL."""
     if not _HOST_OPTIONS.isdisjoint(stage.option_names):
         return True
-    return any("://" in word or "host=" in word for word in stage.operands)
+    return any(map(_NAMED_HOST.search, stage.operands))
 
 
 def sends_to_variable(stage: Stage) -> bool:

@@ -193,7 +193,7 @@ class _Reader:
                 draft.add(word, start)
 
         # The `pattern)` of a case and the head of a loop are not commands.
-        is_pattern = operator == ")" and self.parentheses < 0
+        is_pattern = self.parentheses < 0
         self.parentheses = max(self.parentheses, 0)
         joined = _JOINS.get(operator, operator)
         if is_pattern or not draft.words:
@@ -205,8 +205,6 @@ class _Reader:
 
     def _is_keyword(self, word: Word) -> bool:
         """Return whether a word in the place of a program is a keyword, and count open loops."""
-        if not word.literal:
-            return False
         if word.text == "do":
             self.loops += 1
         elif word.text == "done":
@@ -219,9 +217,10 @@ class _Reader:
         if blank:
             self.at = blank.end()
             return True
-        if self.source[self.at] != "#":
+        if not self.source.startswith("#", self.at):
             return False
-        if self.at > 0 and self.source[self.at - 1] not in " \t\n;&|(":
+        before = self.source[self.at - 1 : self.at]
+        if before not in " \t\n;&|(":
             return False
         end = self.source.find("\n", self.at)
         self.at = len(self.source) if end < 0 else end
@@ -235,14 +234,18 @@ class _Reader:
         if not match:
             return None
         self.at = match.end()
-        while self.at < len(self.source) and self._skip_blank():
-            pass
-
-        has_target = self.at < len(self.source) and not _OPERATOR.match(self.source, self.at)
-        target = self._word().text if has_target else ""
-        if has_target and match[2] in ("<<", "<<-"):
+        target = self._target()
+        if target and match[2] in ("<<", "<<-"):
             self.heredocs.append(target)
         return Redirection(match[1], match[2], target)
+
+    def _target(self) -> str:
+        """Read the word behind a redirection, which may be missing."""
+        while self._skip_blank():
+            pass
+        if self.at == len(self.source) or _OPERATOR.match(self.source, self.at):
+            return ""
+        return self._word().text
 
     def _at_process_substitution(self) -> bool:
         return self.source.startswith(("<(", ">("), self.at)
@@ -259,8 +262,8 @@ class _Reader:
 
     def _skip_heredocs(self) -> None:
         for delimiter in self.heredocs:
-            pattern = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
-            end = pattern.search(self.source, self.at)
+            last_line = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
+            end = last_line.search(self.source, self.at)
             self.at = end.end() if end else len(self.source)
         self.heredocs.clear()
 

@@ -116,7 +116,7 @@ class Programs:
         self._launchers = _read_launchers(table["launchers"])
         self._roles = _read_roles(table["roles"], table["call_roles"])
         self._names = _read_names(table["names"])
-        self._values = _read_names(table["values"])
+        self._values = _read_values(table["values"])
         self._lists = {"stdout": table["stdout"], "hazards": table["hazards"]}
         self._fixes = table["fixes"]
         self._files = table["files"]
@@ -124,8 +124,7 @@ class Programs:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names of all programs with a role or another reason to be known."""
-        programs = {name for name in self._roles if " " not in name}
-        return self._names["others"] | programs
+        return self._names["others"] | self._roles.keys()
 
     @property
     def orchestrators(self) -> frozenset[str]:
@@ -280,7 +279,16 @@ def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[s
     for role, text in programs.items():
         found |= dict.fromkeys(text.split(), role)
     for role, text in calls.items():
-        found |= {" ".join(call.split()): role for call in text.split(",")}
+        for call in text.split(","):
+            found[" ".join(call.split())] = role
+    return found
+
+
+def _read_values(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return the options with a value of each program; programs may share a row."""
+    found: dict[str, frozenset[str]] = {}
+    for programs, options in section.items():
+        found |= dict.fromkeys(programs.split(), frozenset(options.split()))
     return found
 
 

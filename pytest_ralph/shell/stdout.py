@@ -19,9 +19,6 @@ _INLINE_OPTION = re.compile(r"-[a-zA-Z]*[cepErn]|--eval|--print|-pe|eval")
 # `python -c "import shop"` prints nothing: it fails, or it does not.
 _IMPORTS = re.compile(r"(?:import|from) [^;()\n]+(?:; *(?:import|from) [^;()\n]+)*;?")
 _PATTERN_OPTIONS = frozenset(["-e", "-f"])
-_SEARCH_VALUES = frozenset(
-    "-e -m -A -B -C -f -g -t --include --exclude --exclude-dir --glob".split()
-)
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
 _COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
@@ -56,7 +53,7 @@ def stands_in(stages: Sequence[Stage]) -> bool:
     if first.before != "||":
         return False
     if first.program == "echo":
-        return len(first.arguments) == 1 and first.arguments[0].isdigit()
+        return "".join(first.arguments).isdigit()
     return first.program in ("true", ":", "exit")
 
 
@@ -102,18 +99,12 @@ def _searches_several_files(stage: Stage) -> bool:
     """Whether a search names several files, a wildcard or a directory to descend into."""
     if "xargs" in stage.launchers or has_option(stage, _RECURSIVE_OPTION):
         return True
-
-    files: list[str] = []
-    has_pattern = False
-    arguments = iter(stage.arguments)
-    for argument in arguments:
-        if argument in _SEARCH_VALUES:
-            next(arguments, None)
-            has_pattern = has_pattern or argument in _PATTERN_OPTIONS
-        elif not argument.startswith("-") or argument == "-":
-            files.append(argument)
-
-    if not has_pattern:
+    if stage.program == "git":
+        # It searches all files, and names even a single one.
+        return True
+    files = stage.operands
+    if _PATTERN_OPTIONS.isdisjoint(stage.arguments):
+        # The first is the pattern.
         files = files[1:]
     return len(files) > 1 or any(map(_WILDCARD.search, files))
 

@@ -57,6 +57,11 @@ class TaskBlock:
     fields: tuple[Field, ...] = ()
     checked: bool = False
 
+    @property
+    def is_sure_box(self) -> bool:
+        """Whether it is a checkbox that is a task by its id alone."""
+        return self.title.certain and not self.level
+
     def has_field(self, names: frozenset[str]) -> bool:
         return any(field.name in names for field in self.fields)
 
@@ -97,23 +102,24 @@ def find_candidates(text: TaskText) -> list[TaskBlock]:
     sections = find_sections(blocks, text.lines)
 
     found = []
-    task_headings: set[int] = set()
+    certain: set[int] = set()
     for block in _outside_items(blocks):
+        line = block.line
         item = Section(level=0, parent=-1, end=block.end)
-        section = sections.get(block.line, item)
+        section = sections.get(line, item)
         if block.kind == "item":
-            title = read_checkbox(text.lines[block.line])
-        elif section.parent in task_headings and heading_kind(text.lines[block.line]) == "step":
+            title = read_checkbox(text.lines[line])
+        elif section.parent in certain and heading_kind(text.lines[line]) == "step":
             # `#### Step 2: Check` is a part of the task above it.
             continue
         else:
-            title = _read_heading(text, block.line, section.end)
+            title = _read_heading(text, line, section.end)
+
         if title is None:
             continue
-        if title.certain and section.level:
-            task_headings.add(block.line)
-        candidate = TaskBlock(title, block.line, section.end, section.level, section.parent)
-        found.append(candidate)
+        if title.certain:
+            certain.add(line)
+        found.append(TaskBlock(title, line, section.end, section.level, section.parent))
     return found
 
 
@@ -151,14 +157,14 @@ def _with_bold_lines(text: TaskText) -> Sequence[Block]:
 
 
 def _outside_items(blocks: Sequence[Block]) -> list[Block]:
-    """Return the list items, and the headings that are not part of one."""
+    """Return the list items, and the other blocks that are not part of one."""
     found = []
     item_end = 0
     for block in blocks:
         if block.kind == "item":
             item_end = max(item_end, block.end)
             found.append(block)
-        elif block.level and block.line >= item_end:
+        elif block.line >= item_end:
             found.append(block)
     return found
 
@@ -194,16 +200,15 @@ class Phases:
         self._names = [""]
 
         tasks = {block.line for block in candidates if block.title.certain}
-        above: list[Heading] = []
+        headings: list[Heading] = []
         for block in _outside_items(outline.blocks):
             if not block.level or block.line in tasks:
                 continue
-            while above and above[-1].level >= block.level:
-                above.pop()
-            title = outline.lines[block.line].strip().strip("#").strip()
-            above.append(Heading(block.level, title))
+            headings = [heading for heading in headings if heading.level < block.level]
+            title = outline.lines[block.line].strip(" \t#")
+            headings.append(Heading(block.level, title))
             self._lines.append(block.line)
-            self._names.append(_phase_name(above))
+            self._names.append(_phase_name(headings))
 
     def at(self, line: int) -> str:
         """Return the name of the phase that a line stands in, empty above the first heading."""

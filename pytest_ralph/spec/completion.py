@@ -37,16 +37,18 @@ def with_progress(spec: Spec) -> Spec:
 def without_box(spec: Spec) -> list[Task]:
     """Return the open tasks that have no box to tick."""
     lines = spec.source.split("\n")
-    open_tasks = [task for task in spec.tasks if not task.checked]
-    return [task for task in open_tasks if ticked_line(lines[task.line - 1]) is None]
+    found = []
+    for task in spec.tasks:
+        first_line = lines[task.line - 1]
+        if not task.checked and ticked_line(first_line) is None:
+            found.append(task)
+    return found
 
 
 def is_complete(spec: Spec) -> bool:
     """Return whether the spec has tasks and every one of them is done."""
     tasks = with_progress(spec).tasks
-    if not tasks:
-        return False
-    return all(task.checked for task in tasks)
+    return bool(tasks) and all(task.checked for task in tasks)
 
 
 def current_index(tasks: Sequence[Task], start: int = 0) -> int:

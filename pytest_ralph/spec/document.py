@@ -132,7 +132,7 @@ class Spec:
         names: Counter[str] = Counter()
         for block in find_tasks(outline):
             task = _task(block, outline.lines)
-            if commands and not task.verify.text.strip():
+            if not task.verify.text.strip():
                 task = _with_command(task, commands)
             names[task.id] += 1
             if names[task.id] > 1:

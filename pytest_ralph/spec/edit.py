@@ -62,10 +62,13 @@ def insertion(spec: Spec, original: Task, block: str) -> Insertion:
     last_line = max(task.end_line for task in (original, *fixes))
     start = spec.lines.start(original.line)
     content = source[start : spec.lines.end(last_line)].rstrip()
-    content_end = start + len(content)
+
     # The end of the line with the last word, before its `\r` if it has one.
+    content_end = start + len(content)
     line_end = content_end + len(_line_from(source, content_end))
-    offset = line_end - 1 if source[line_end - 1] == "\r" else line_end
+    offset = line_end
+    if source[line_end - 1] == "\r":
+        offset -= 1
 
     eol = _line_end(source, start)
     new_lines = _in_form_of(spec.lines.line(original.line), block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -137,6 +138,7 @@ def read_fields(
             fields.append(_field(label, lines, start, number))
         label = found
         start = number
+
     if label is not None:
         fields.append(_field(label, lines, start, last))
     return tuple(fields)
@@ -154,22 +156,23 @@ def field_name(line: str) -> str:
 def misspelt(label: str) -> str:
     """Return the field that an unknown label was probably meant to be, or an empty string."""
     label = label.lower()
-    if label in _EFFECTIVE or label in _OTHER_WORDS or known_name(label):
+    if label in _OTHER_WORDS or known_name(label):
         return ""
     # Imported here: many specs have known fields only.
     from difflib import get_close_matches
 
-    close = get_close_matches(label, _EFFECTIVE, n=1, cutoff=0.8)
-    return _EFFECTIVE[close[0]] if close else ""
+    for close in get_close_matches(label, _EFFECTIVE, n=1, cutoff=0.8):
+        return _EFFECTIVE[close]
+    return ""
 
 
 def as_mapping(fields: Sequence[Field]) -> dict[str, str]:
     """Return the dedented texts by name; a name that occurs twice has both texts."""
-    texts: dict[str, str] = {}
+    texts: dict[str, list[str]] = defaultdict(list)
     for field in fields:
         text = dedent(field.text).strip()
-        texts[field.name] = f"{texts[field.name]}\n{text}" if field.name in texts else text
-    return texts
+        texts[field.name].append(text)
+    return {name: "\n".join(parts) for name, parts in texts.items()}
 
 
 def _read_label(line: str) -> _Label | None:
@@ -225,10 +228,11 @@ def _label(match: re.Match[str], line: str) -> _Label:
     if line.lstrip().startswith("|"):
         # A row of a table of fields: `| **Verify** | `make` |`.
         rest = rest.strip(" \t|").replace("\\|", "|")
-    if name == "Verify" and _WHERE.match(note):
-        rest = f"{note.strip()}: {rest}"
-    if name == "Verify" and _BY_HAND.search(label + note):
-        rest = f"{MANUAL}: {rest}"
+    if name == "Verify":
+        if _WHERE.match(note):
+            rest = f"{note.strip()}: {rest}"
+        if _BY_HAND.search(label + note):
+            rest = f"{MANUAL}: {rest}"
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
@@ -259,8 +263,8 @@ def known_name(label: str) -> str:
 
 def _is_beside(current: _Label, found: _Label) -> bool:
     """Return whether `found` starts a field beside `current`, not a line of its text."""
-    deepest = current.indent + 1 if current.bulleted else current.indent
-    if found.indent > deepest:
+    # People do not count single spaces.
+    if found.indent > current.indent + 1:
         return False
     if found.bulleted and not current.bulleted:
         return found.known
@@ -273,9 +277,9 @@ def _ends_field(current: _Label, lines: Sequence[str], number: int) -> bool:
     content = line.lstrip()
     if _width(line[: len(line) - len(content)]) > current.indent:
         return False
-    if _RULE.match(line) or content.startswith(("# ", "## ", "### ")):
+    if content.startswith(("# ", "## ", "### ")):
         return True
-    if "**Step" in line and _STEP.match(line):
+    if _RULE.match(line) or _STEP.match(line):
         return True
     if not current.bulleted:
         return False
@@ -319,9 +323,11 @@ def read_files(text: str) -> tuple[str, ...]:
 def _possible_files(text: str) -> list[str]:
     """Return the code spans and the list items of one word; without spans, every word."""
     names: list[str] = _SPAN.findall(text)
-    around = _REMARK_IN_TEXT.sub(" ", _SPAN.sub("`", text))
+    without_spans = _SPAN.sub("`", text)
+    around = _REMARK_IN_TEXT.sub(" ", without_spans)
     if not names:
         return re.split(r"[,;\s]+", around)
+
     for item in re.split(r"[,;\n]", around):
         words = item.split()
         if len(words) == 1:
@@ -335,6 +341,6 @@ def _is_path(word: str) -> bool:
         return True
     if word.lower() in _NO_PATHS or len(word) > _LONGEST_PATH:
         return False
-    if word.startswith("-") or "://" in word or not word.strip("./"):
+    if not word.strip("./"):
         return False
     return _PATH.match(word) is not None

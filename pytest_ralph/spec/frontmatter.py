@@ -94,7 +94,7 @@ def _read(text: str, lines: int) -> FrontMatter:
     settings, setting_lines = _settings(loaded)
     if settings.get("verify"):
         settings["verify"] = _commands(text)
-    total_line = _line_of(loaded, "total_tasks") if "total_tasks" in loaded else 1
+    total_line = _line_of(loaded, "total_tasks")
     return FrontMatter(lines, _plain(loaded), settings, setting_lines, total_line)
 
 
@@ -112,7 +112,7 @@ def _load(text: str) -> Any:
             return yaml.load(text)
     except (YAMLError, ValueError, TypeError, RecursionError) as error:
         line = 2
-        problem = str(error) or type(error).__name__
+        problem = str(error)
         if isinstance(error, MarkedYAMLError):
             mark = error.problem_mark or error.context_mark
             line = (mark.line if mark else 0) + 2

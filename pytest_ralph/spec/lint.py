@@ -74,10 +74,9 @@ def lint(
     for problem in spec.problems:
         severity: Severity = "warning" if problem.code in _ONLY_WARNINGS else "error"
         found.append(LintFinding(problem.line, problem.code, problem.message, severity))
-    found += [
-        LintFinding(conflict.line, _PLAN_CODES[conflict.kind], conflict.message, "error")
-        for conflict in plan_problems
-    ]
+    for conflict in plan_problems:
+        code = _PLAN_CODES[conflict.kind]
+        found.append(LintFinding(conflict.line, code, conflict.message, "error"))
 
     lines = spec.source.splitlines()
     found += _checkboxes_beside_tasks(spec, lines)
@@ -108,7 +107,8 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
         if number in in_tasks:
             continue
         if _HEADING.match(line):
-            found += in_section if has_tasks else []
+            if has_tasks:
+                found += in_section
             in_section = []
             has_tasks = False
         elif _CHECKBOX.match(line):
@@ -125,17 +125,14 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
     if "\n|" not in spec.source:
         return
 
-    task_lines = {task.line for task in spec.tasks}
     task_ids = {task.id for task in spec.tasks}
     reported_tables = set()
     outline = read_outline(spec.source)
     for row in find_table_rows(outline.lines, outline.masked):
-        if row.line + 1 in task_lines or row.table_end in reported_tables:
+        if row.table_end in reported_tables:
             continue
         name = read_checkbox(f"- [ ] {row.name}")
-        if name is None or not name.certain:
-            continue
-        if name.id not in task_ids:
+        if name and name.certain and name.id not in task_ids:
             reported_tables.add(row.table_end)
             what_to_write = f"this table is not read beside other tasks: write `- [ ] {name.id}`"
             yield LintFinding(row.line + 1, "not-a-task", f"{name.id}: {what_to_write}")
@@ -194,10 +191,10 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
     misspelt_names = misspelt_fields(task, lines)
     yield from misspelt_names.values()
     verify_line = _line_of_field(task, lines, "verify")
+    expect_line = _line_of_field(task, lines, "expect")
     if task.verify.checks:
         yield from _check_findings(task, lines, timeout)
     elif task.verify.invalid:
-        expect_line = _line_of_field(task, lines, "expect")
         message = f"{task.id}: {task.verify.invalid}"
         yield LintFinding(expect_line, "expect-field", message, "error")
     elif task.verify.manual:
@@ -205,7 +202,7 @@ def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Lin
         yield LintFinding(verify_line, "manual", message)
     elif "Expect" in task.fields:
         message = f"{task.id}: the Expect field has no command: add `- **Verify**:` with one"
-        yield LintFinding(_line_of_field(task, lines, "expect"), "no-verify", message)
+        yield LintFinding(expect_line, "no-verify", message)
     elif "Verify" not in misspelt_names:
         message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
         yield LintFinding(task.line, "no-verify", message)
@@ -220,9 +217,6 @@ def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Li
     """Yield the hazards of a task's commands, and time limits that are too short for them."""
     starts_service = is_e2e_startup(task)
     limit = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
-    if limit is None:
-        limit = DURATION.match(f"{timeout:.0f} s")
-
     for check in task.verify.checks:
         line = _line_of_text(task, lines, check.command)
         for hazard in hazards(check, starts_service=starts_service):
@@ -230,20 +224,24 @@ def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[Li
                 continue
             severity: Severity = "error" if hazard.severe else "warning"
             yield LintFinding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
-        if limit is not None:
-            for message, severity in _short_limits(check, limit):
-                yield LintFinding(line, "short-timeout", f"{task.id}: {message}", severity)
+
+        if limit is None:
+            short_limits = _short_limits(check, timeout, f"{timeout:.0f} s")
+        else:
+            short_limits = _short_limits(check, seconds(limit), limit[0])
+        for message, severity in short_limits:
+            yield LintFinding(line, "short-timeout", f"{task.id}: {message}", severity)
 
 
-def _short_limits(check: Check, limit: re.Match[str]) -> Iterator[tuple[str, Severity]]:
+def _short_limits(check: Check, limit: float, written: str) -> Iterator[tuple[str, Severity]]:
     """Yield why a time limit is too short for a check, and how severe that is."""
     stages = Command.parse(check.command).stages
-    if seconds(limit) < sum(map(_sleep_time, stages)):
-        yield f"the time limit {limit[0]} is shorter than the sleep in the check", "error"
+    if limit < sum(map(_sleep_time, stages)):
+        yield f"the time limit {written} is shorter than the sleep in the check", "error"
     for allowed in filter(None, map(_allowed_time, stages)):
-        if seconds(limit) < seconds(allowed):
+        if limit < seconds(allowed):
             own_limit = f"the limit of {allowed[0]} in the check itself"
-            yield f"the time limit {limit[0]} is shorter than {own_limit}", "warning"
+            yield f"the time limit {written} is shorter than {own_limit}", "warning"
 
 
 def _sleep_time(stage: Stage) -> float:
@@ -256,22 +254,19 @@ def _sleep_time(stage: Stage) -> float:
 
 def _allowed_time(stage: Stage) -> re.Match[str] | None:
     """Return the time that a stage allows itself: `timeout 600 ./soak.sh`, `--duration 10m`."""
-    for word, following in pairwise(stage.written):
-        if word in _DURATION_OPTIONS:
-            return DURATION.fullmatch(following)
-
-    for word in stage.written:
-        option, equals, value = word.partition("=")
-        if equals and option in _DURATION_OPTIONS:
+    words = " ".join(stage.written).replace("=", " ").split()
+    for option, value in pairwise(words):
+        if option in _DURATION_OPTIONS:
             return DURATION.fullmatch(value)
 
-    if "timeout" in stage.launchers:
-        before_program = stage.written[: len(stage.written) - len(stage.words)]
-        # The last one, as `-k 5` may stand before it.
-        for word in reversed(before_program):
-            time = DURATION.fullmatch(word)
-            if time:
-                return time
+    if "timeout" not in stage.launchers:
+        return None
+    before_program = stage.written[: len(stage.written) - len(stage.words)]
+    # The last one, as `-k 5` may stand before it.
+    for word in reversed(before_program):
+        time = DURATION.fullmatch(word)
+        if time:
+            return time
     return None
 
 
@@ -288,7 +283,7 @@ def _line_of_text(task: Task, lines: list[str], text: str) -> int:
     """Return the line of a command, or that of the field if it is written differently there."""
     first = text.strip().partition("\n")[0].strip()
     for number in range(task.line, task.end_line + 1):
-        if first and first in lines[number - 1]:
+        if first in lines[number - 1]:
             return number
     return _line_of_field(task, lines, "verify")
 

@@ -72,7 +72,7 @@ class Plan:
         position = self._reach[task.name]
         for name in failed:
             failed_at = self._positions.get(name, position)
-            if failed_at < position and name != task.name:
+            if failed_at < position:
                 first = name
                 position = failed_at
         return first
@@ -162,11 +162,9 @@ def _with_originals(
     needs = {task.name: explicit.get(task.name, ()) for task in tasks}
     for task in tasks:
         original = names.get(task.fix_for or "", task.name)
-        if original == task.name or original in needs[task.name]:
-            continue
         # An original may name a fix as what it depends on.
-        if task.name not in needs[original]:
-            needs[task.name] = (*needs[task.name], original)
+        if original != task.name and task.name not in needs[original]:
+            needs[task.name] += (original,)
     return needs
 
 
@@ -217,7 +215,7 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
 
     if group:
         yield tuple(group.values())
-    yield from fixes
+        yield from fixes
 
 
 def _may_join(task: Task, needs: Sequence[str], group: Mapping[str, Task]) -> bool:
@@ -277,8 +275,7 @@ def read_dependencies(
             continue
         known, unknown = _read_ids(text, names)
         problems += [unknown_dependency(task, name) for name in unknown]
-        says_nothing = not unknown and _NOTHING.fullmatch(text.strip())
-        if known or says_nothing:
+        if known or _NOTHING.fullmatch(text.strip()):
             explicit[task.name] = known
     return explicit, problems
 
@@ -303,8 +300,8 @@ def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], lis
     known: dict[str, None] = {}
     unknown: list[str] = []
     for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        words = _WORD.findall(part)
-        found = dict.fromkeys(filter(None, (_task_name(word, names) for word in words)))
+        tasks = [_task_name(word, names) for word in _WORD.findall(part)]
+        found = dict.fromkeys(filter(None, tasks))
         known |= found
         bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
         if not found and _LOOKS_LIKE_ID.fullmatch(bare):

@@ -110,8 +110,8 @@ def _long_spans(lines: Sequence[str]) -> Iterator[range]:
     """Yield the lines behind the first one of spans that go on, inside a quotation, over lines."""
     last = -1
     for number, line in enumerate(lines):
-        # Most lines have none of these characters, and are spared the patterns.
-        if number <= last or "`" not in line or '"' not in line:
+        # Most lines have no quotation, and are spared the patterns.
+        if number <= last or '"' not in line:
             continue
         if _SPAN_OPENER.match(line) and is_open(line):
             last = _closing_line(lines, number)
@@ -242,10 +242,11 @@ def _structure(text: str, data: bytes) -> Iterator[tuple[str, int, int, int]]:
 
 def _is_closed(lines: Sequence[str], block: Block) -> bool:
     """Return whether a fence has an end of its own, not only that of the text or of an item."""
-    if block.end - block.line < 2:
+    last = block.end - 1
+    if last == block.line:
         return False
     opened = FENCE.match(lines[block.line])
-    closed = FENCE.match(lines[block.end - 1])
+    closed = FENCE.match(lines[last])
     if opened is None or closed is None:
         return False
     return closed[1].startswith(opened[1]) and not closed[2].strip()

@@ -73,20 +73,22 @@ def unknown_dependency(task: Task, name: str) -> PlanProblem:
 def file_conflicts(groups: Iterable[Sequence[Task]]) -> Iterator[PlanProblem]:
     """Report each file that two open tasks name although they may run at the same time."""
     for group in groups:
-        if len(group) == 1:
+        open_tasks = [task for task in group if not task.checked]
+        if len(open_tasks) < 2:
             continue
         by_file: dict[str, dict[str, Task]] = defaultdict(dict)
-        for task in group:
-            if task.checked:
-                continue
-            for file in task.files:
-                # Tasks may share a directory or a pattern without touching the same file.
-                if not file.endswith("/") and "*" not in file:
-                    by_file[posixpath.normpath(file)][task.name] = task
+        for task in open_tasks:
+            for file in filter(_is_one_file, task.files):
+                by_file[posixpath.normpath(file)][task.name] = task
 
         for file, tasks in by_file.items():
             if len(tasks) > 1:
                 yield _file_conflict(file, list(tasks.values()))
+
+
+def _is_one_file(path: str) -> bool:
+    """Whether tasks that name this path touch the same file: no directory and no pattern."""
+    return not path.endswith("/") and "*" not in path
 
 
 def _file_conflict(file: str, tasks: Sequence[Task]) -> PlanProblem:

@@ -114,12 +114,14 @@ def _with_entry(text: str, heading: str, task_id: str, entry: str, *, replace: b
 
     for number in section:
         line = progress.lines[number]
+        # Looking for the id is faster than matching every entry of a long section.
         known = _ENTRIES[heading].match(line) if task_id in line else None
-        if known is not None and known[1] == task_id:
-            if replace:
-                line_end = line[len(line.rstrip("\r\n")) :]
-                progress.lines[number] = entry + line_end
-            return progress.text()
+        if known is None or known[1] != task_id:
+            continue
+        if replace:
+            line_end = line[len(line.rstrip("\r\n")) :]
+            progress.lines[number] = entry + line_end
+        return progress.text()
     progress.insert(progress.end_of_content(section), [entry])
     return progress.text()
 
@@ -131,10 +133,10 @@ def _add_section(progress: _ProgressLines, heading: str, entry: str) -> None:
         section = progress.section(later)
         if not section:
             continue
-        start = section.start
-        if start > 0 and progress.lines[start - 1].strip():
+        line_above = progress.lines[section.start - 1] if section.start else ""
+        if line_above.strip():
             new_lines.insert(0, "")
-        progress.insert(start, [*new_lines, ""])
+        progress.insert(section.start, [*new_lines, ""])
         return
     whole_file = range(len(progress.lines))
     progress.insert(progress.end_of_content(whole_file), ["", *new_lines])
@@ -156,22 +158,25 @@ class _ProgressLines:
     def insert(self, at: int, new_lines: Sequence[str]) -> None:
         """Insert lines before index `at`; whether the file ends with a newline stays as it is."""
         added = [line + self._line_end for line in new_lines]
-        if at == len(self.lines) and not self.lines[-1].endswith("\n"):
+        is_at_end = at == len(self.lines)
+        if is_at_end and not self.lines[-1].endswith("\n"):
             self.lines[-1] += self._line_end
             added[-1] = new_lines[-1]
         self.lines[at:at] = added
 
     def section(self, heading: str) -> range:
         """Return the indexes of a section, heading included; they are empty without one."""
-        start = -1
+        start = None
         for number, level, title in self._headings():
             if level > 2:
                 continue
-            if start >= 0:
+            if start is not None:
                 return range(start, number)
             if level == 2 and title.casefold() == heading.casefold():
                 start = number
-        return range(0) if start < 0 else range(start, len(self.lines))
+        if start is None:
+            return range(0)
+        return range(start, len(self.lines))
 
     def end_of_content(self, section: range) -> int:
         """Return the index behind the last line of a section that is not blank."""

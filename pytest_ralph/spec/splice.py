@@ -42,7 +42,9 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
     if not _is_plain_text(insertion.text):
         return None
     old_start = spec.lines.start(original.line)
-    line = original.line + spec.source.count("\n", old_start, insertion.offset)
+    lines_before = spec.source.count("\n", old_start, insertion.offset)
+    line = original.line + lines_before
+
     # The tasks above the original, those from it up to the insertion, and those behind that.
     first = bisect_left(spec.tasks, original.line, key=_LINE)
     after = bisect_right(spec.tasks, line, key=_LINE)
@@ -53,8 +55,9 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
     new_lines = insertion.text.count("\n")
     below = [task.moved(new_lines) for task in spec.tasks[after:]]
 
-    # Set off against the old length: the number of digits of `total_tasks` may have changed.
-    start = old_start + len(source) - len(spec.source) - len(insertion.text)
+    # The number of digits of `total_tasks`, which stands above, may have changed.
+    growth = len(source) - len(spec.source) - len(insertion.text)
+    start = old_start + growth
     lines = LineFinder(source, original.line, start)
     end = len(source)
     if below:
@@ -63,8 +66,8 @@ def spliced(spec: Spec, original: Task, insertion: Insertion, source: str) -> Sp
             return None
         end = lines.start(next_task) - 1
     read_again = source[start:end].split("\n")
-    own_lines = read_again[: around[0].end_line - original.line + 1]
-    if not _is_plain_task(own_lines):
+    own_count = around[0].end_line - original.line + 1
+    if not _is_plain_task(read_again[:own_count]):
         return None
 
     added = _read_last_task(around, read_again)

@@ -337,14 +337,13 @@ class State:
                 continue
             original = tree.owner_of(task.name)
             owner = task.fix_for if original is None else original.name
+            if task.id in (*self.fix_ids(owner), *self.part_ids(owner)):
+                continue
             if task.has_marker("SPLIT"):
-                if task.id not in self.part_ids(owner):
-                    self._add_part(owner, task.id)
-                    yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
+                self._add_part(owner, task.id)
+                yield f"{task.id}, a part of {owner} in tasks.md, was missing in the state file"
                 continue
 
-            if task.id in self.fix_ids(owner):
-                continue
             self._add_fix(owner, task.id, _addressed_error(task))
             owners[task.id] = owner
             # An interrupted run inserted it but could not count it.
@@ -356,12 +355,13 @@ class State:
         """Correct the results that contradict the boxes, and yield a message for each."""
         for task in tasks:
             status = self.status(task.name)
+            state_file = f"the state file said {status}"
             if task.checked and status in ("failed", "running"):
                 self.task_passed(task.name)
-                yield f"{task.name} counts as done, as in tasks.md; the state file said {status}"
-            elif not task.checked and status in ("complete", "success"):
+                yield f"{task.name} counts as done, as in tasks.md; {state_file}"
+            if not task.checked and status in ("complete", "success"):
                 self._forget_result(task.name)
-                yield f"{task.name} counts as open, as in tasks.md; the state file said {status}"
+                yield f"{task.name} counts as open, as in tasks.md; {state_file}"
 
     # Maps of entries, which may be absent or null
 
@@ -384,17 +384,20 @@ class State:
 def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
     """Return `theirs` with the changes that lead from `base` to `ours`, object by object."""
     merged = dict(theirs)
-    for key in {**base, **ours}:
+    for key in base.keys() - ours.keys():
+        merged.pop(key, None)
+    for key, mine in ours.items():
         before = base.get(key)
-        mine = ours.get(key)
         other = theirs.get(key)
         if isinstance(mine, dict) and isinstance(other, dict):
-            merged[key] = _merged(before if isinstance(before, dict) else {}, mine, other)
-        elif key not in ours:
-            merged.pop(key, None)
+            merged[key] = _merged(_as_object(before), mine, other)
         elif key not in base or mine != before:
             merged[key] = mine
     return merged
+
+
+def _as_object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _without(ids: Sequence[str], one: str) -> list[str]:
@@ -478,10 +481,15 @@ class StateText:
     def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
         """Encode an object of entries; only those that changed since the last time are encoded."""
         known = self._entries.setdefault(field, {})
-        if field not in self._fields or len(known) != len(entries):
-            for name in entries.keys() - known.keys():
-                known[name] = f"{_plain.encode(name)}: {_indented(entries[name], 2 * _INDENT)}"
-            self._fields[field] = _object([known[name] for name in entries], _INDENT)
+        is_complete = len(known) == len(entries)
+        if is_complete and field in self._fields:
+            return self._fields[field]
+
+        for name in entries.keys() - known.keys():
+            text = _indented(entries[name], 2 * _INDENT)
+            known[name] = f"{_plain.encode(name)}: {text}"
+        members = [known[name] for name in entries]
+        self._fields[field] = _object(members, _INDENT)
         return self._fields[field]
 
 

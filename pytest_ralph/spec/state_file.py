@@ -73,18 +73,9 @@ def _check(data: object) -> None:
         _check_count(data.get(field), field)
     _check_ids(data.get("uncommittedTasks"), "uncommittedTasks")
 
-    for task_id, entry in _checked_map(data, "fixTaskMap").items():
-        _check_count(entry.get("attempts"), f"attempts of {task_id}")
-        _check_ids(entry.get("fixTaskIds"), f"fixTaskIds of {task_id}")
-    for task_id, entry in _checked_map(data, "modificationMap").items():
-        _check_count(entry.get("count"), f"count of {task_id}")
-    for task_id, entry in _checked_map(data, "splitTaskMap").items():
-        _check_ids(entry.get("partIds"), f"partIds of {task_id}")
-    for task_id, entry in _checked_map(data, "taskResults").items():
-        _check_count(entry.get("attempt"), f"attempt of {task_id}")
-        # smart-ralph stores a message, this package an object with one entry per attempt.
-        if not isinstance(entry.get("error"), dict | str | None):
-            raise ValueError(f"error of {task_id} is neither an object nor a message")
+    for field, member, check in _MEMBERS:
+        for task_id, entry in _checked_map(data, field).items():
+            check(entry.get(member), f"{member} of {task_id}")
 
 
 def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
@@ -100,14 +91,34 @@ def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
 
 
 def _check_count(value: object, name: str) -> None:
+    if value is None:
+        return
     # A JSON integer may be written 3.0.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if value is not None and (type(value) is not int or value < 0):
+    if type(value) is not int or value < 0:
         raise ValueError(f"{name} is not a count")
 
 
 def _check_ids(value: object, name: str) -> None:
-    ids = [] if value is None else value
-    if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+    if value is None:
+        return
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ValueError(f"{name} is not a list of ids")
+
+
+def _check_error(value: object, name: str) -> None:
+    # smart-ralph stores a message, this package an object with one entry per attempt.
+    if not isinstance(value, dict | str | None):
+        raise ValueError(f"{name} is neither an object nor a message")
+
+
+# What the entries of a map may hold: field of the state, member of its entries, how to check it.
+_MEMBERS = (
+    ("fixTaskMap", "attempts", _check_count),
+    ("fixTaskMap", "fixTaskIds", _check_ids),
+    ("modificationMap", "count", _check_count),
+    ("splitTaskMap", "partIds", _check_ids),
+    ("taskResults", "attempt", _check_count),
+    ("taskResults", "error", _check_error),
+)

@@ -7,11 +7,11 @@ fields of a candidate decide.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.candidates import (
-    BOLD_LEVEL,
     WORK_FIELDS,
     Phases,
     TaskBlock,
@@ -108,11 +108,10 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
         if block.title.certain or block.level:
             next_start = block.line
 
-    checkboxes = [block for block in candidates if not block.level]
-    sure_lines = [block.line for block in checkboxes if block.title.certain]
+    sure_boxes = [block.line for block in candidates if block.is_sure_box]
     tasks = set()
     for block in candidates:
-        if _is_task(block, sure_lines) and not _only_groups(text, block, candidates):
+        if _is_task(block, sure_boxes, text, candidates):
             tasks.add(block.line)
     tasks |= _beside_tasks(text, candidates, tasks)
     tasks |= _verified_on_their_line(text, candidates, tasks)
@@ -120,17 +119,23 @@ def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
     return [block for block in candidates if block.line in tasks]
 
 
-def _is_task(block: TaskBlock, sure_lines: Sequence[int]) -> bool:
+def _is_task(
+    block: TaskBlock,
+    sure_boxes: Sequence[int],
+    text: TaskText,
+    candidates: Sequence[TaskBlock],
+) -> bool:
     """Whether a candidate is a task by its id and fields.
 
-    `sure_lines` are those of the checkboxes that are tasks by their id alone.
+    `sure_boxes` are the lines of the checkboxes that are tasks by their id alone.
     """
-    if not block.level:
-        return block.title.certain or block.has_field(WORK_FIELDS)
-    if _holds_any(block, sure_lines):
+    if block.level and _holds_any(block, sure_boxes):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)
-    return block.title.certain or block.has_field(_HEADING_FIELDS)
+    if block.title.certain:
+        return True
+    names = _HEADING_FIELDS if block.level else WORK_FIELDS
+    return block.has_field(names) and not _only_groups(text, block, candidates)
 
 
 def _verified_on_their_line(
@@ -142,10 +147,10 @@ def _verified_on_their_line(
     for block in candidates:
         if block.line in tasks:
             task_end = max(task_end, block.end)
-        elif block.level or block.line < task_end:
+        if block.line < task_end:
             continue
         # `- [ ] Verify: …` is a field.
-        elif text.field_name(block.line) != "Verify" and inline_verify(text.lines[block.line]):
+        if text.field_name(block.line) != "Verify" and inline_verify(text.lines[block.line]):
             found.add(block.line)
     return found
 
@@ -159,17 +164,23 @@ def _boxes_of_headings(
     """
     found: set[int] = set()
     for heading in candidates:
-        if not heading.title.certain or not heading.level or heading.line not in tasks:
+        if not heading.level or heading.line not in tasks:
             continue
-        first = bisect_right(candidates, heading.line, key=by_line)
-        last = bisect_left(candidates, heading.end, key=by_line)
-        boxes = [block for block in candidates[first:last] if block.line in tasks]
+        boxes = [block for block in _below(heading, candidates) if block.line in tasks]
         if len(boxes) != 1 or boxes[0].title.certain:
             continue
-        above_box = text.read_fields(heading.line + 1, boxes[0].line)
-        if not any(field.name in _VERIFY_FIELD for field in above_box):
-            found.add(boxes[0].line)
+        box = boxes[0]
+        names_above_box = map(text.field_name, range(heading.line + 1, box.line))
+        if "Verify" not in names_above_box:
+            found.add(box.line)
     return found
+
+
+def _below(parent: TaskBlock, candidates: Sequence[TaskBlock]) -> Sequence[TaskBlock]:
+    """Return the candidates on the lines of another one."""
+    first = bisect_right(candidates, parent.line, key=by_line)
+    last = bisect_left(candidates, parent.end, key=by_line)
+    return candidates[first:last]
 
 
 def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
@@ -179,42 +190,24 @@ def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
 
 def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
     """Whether all fields under a heading belong to checkboxes that are tasks."""
-    if heading.title.certain:
-        return False
-
-    first = bisect_right(candidates, heading.line, key=by_line)
-    last = bisect_left(candidates, heading.end, key=by_line)
-    start = heading.line + 1
-    has_tasks = False
-    for block in candidates[first:last]:
-        if block.level or not block.has_field(WORK_FIELDS):
-            continue
-        if text.has_field_name(start, block.line):
-            return False
-        has_tasks = True
-        start = max(start, block.end)
-    return has_tasks and not text.has_field_name(start, heading.end)
+    in_tasks: set[int] = set()
+    for block in _below(heading, candidates):
+        if block.has_field(WORK_FIELDS):
+            in_tasks.update(range(block.line, block.end))
+    lines = range(heading.line + 1, heading.end)
+    own_lines = [number for number in lines if number not in in_tasks]
+    return not any(map(text.field_name, own_lines))
 
 
 def _beside_tasks(
     text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
 ) -> set[int]:
     """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
-    sure_headings = set()
-    others = []
+    alike: dict[tuple[str, int, int], list[TaskBlock]] = defaultdict(list)
     for block in candidates:
-        if not block.level:
-            continue
-        if block.title.certain:
-            sure_headings.add(block.line)
-        else:
-            others.append(block)
-
-    alike: dict[tuple[str, int, int], list[TaskBlock]] = {}
-    for block in others:
-        kind = heading_kind(text.lines[block.line])
-        if kind and block.parent not in sure_headings:
-            alike.setdefault((kind, block.level, block.parent), []).append(block)
+        kind = heading_kind(text.lines[block.line]) if block.level else ""
+        if kind:
+            alike[kind, block.level, block.parent].append(block)
 
     found: set[int] = set()
     task_lines = sorted(tasks)
@@ -280,8 +273,7 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
 def _numbered_headings(text: TaskText) -> list[TaskBlock]:
     """Return the headings with a word and a number that have a Verify field."""
     tasks = []
-    headings = [block for block in text.outline.blocks if block.level]
-    sections = find_sections(headings, text.lines)
+    sections = find_sections(text.outline.blocks, text.lines)
 
     # Backwards: what stands below a nested heading is not that of the heading above it.
     next_line = len(text.lines)
@@ -344,8 +336,6 @@ def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:
             continue
 
         tail = max(child.end for child in children)
-        if not text.has_field_name(tail, parent.end):
-            continue
         gaps = [(child.end, following.line) for child, following in pairwise(children)]
         if not any(text.has_field_name(first, end) for first, end in gaps):
             tails[parent.line] = tail
@@ -359,10 +349,8 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
         block.own_end = own_end
         block.fields = text.read_fields(block.line + 1, own_end)
     block.end = max(block.end, own_end)
-    last = block.end - 1
-    while last > block.line and not text.lines[last].strip():
-        last -= 1
-    block.end = last + 1
+    while not text.lines[block.end - 1].strip():
+        block.end -= 1
 
     block.checked = block.title.checked
     # A heading has no box of its own, but may have boxes below it.
@@ -388,16 +376,15 @@ def _all_ticked(text: TaskText, first: int, last: int) -> bool:
 
 def _own_end(text: TaskText, block: TaskBlock, limit: int) -> int:
     """Return where the lines of a task end, with fields that are written beside it."""
-    if block.own_end < block.end or 0 < block.level < BOLD_LEVEL:
-        return block.own_end
-    if not block.fields:
-        fields_start = _fields_below_prose(text, block.own_end, limit)
-        if fields_start:
-            return _end_of_fields(text, fields_start, limit, in_field=True)
-        return _end_of_fields(text, block.own_end, limit)
-    # A fence at the margin belongs to the field above it that has no text yet.
-    takes_fence = not block.fields[-1].text.strip()
-    return _end_of_fields(text, block.own_end, limit, takes_fence=takes_fence)
+    if block.fields:
+        # A fence at the margin belongs to the field above it that has no text yet.
+        takes_fence = not block.fields[-1].text.strip()
+        return _end_of_fields(text, block.own_end, limit, takes_fence=takes_fence)
+
+    fields_start = _fields_below_prose(text, block.own_end, limit)
+    if fields_start:
+        return _end_of_fields(text, fields_start, limit, in_field=True)
+    return _end_of_fields(text, block.own_end, limit)
 
 
 def _end_of_fields(

@@ -87,7 +87,6 @@ class _Name(NamedTuple):
 
     id: str
     word: str
-    bold: bool
     title: str
     markers: tuple[str, ...]
 
@@ -119,7 +118,7 @@ def read_heading(line: str) -> TaskLine | None:
     text = line.strip()
     if not text.startswith("#"):
         return None
-    text = text.lstrip("#").strip().rstrip("#").rstrip()
+    text = text.strip("#").strip()
     middle = _MIDDLE_BOX.match(text)
     if middle:
         # `T2: [x] Wire it up` becomes `[x] T2: Wire it up`.
@@ -127,22 +126,21 @@ def read_heading(line: str) -> TaskLine | None:
     box = _heading_box(text)
     text = text.removeprefix(box).removesuffix(box).strip()
     name = _read_name(text)
-    if not name.id and not box:
-        return None
-
     if box:
         checked = box in ("[x]", "[X]")
-    else:
-        checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
-    certain = bool(name.id) and (bool(box) or _calls_itself_task(name))
+        certain = name.id != ""
+        return TaskLine(name.id, name.title, checked, name.markers, certain)
+    if not name.id:
+        return None
+    checked = text.startswith(_DONE) or text.rstrip("\ufe0f").endswith(_DONE)
+    certain = _calls_itself_task(name)
     return TaskLine(name.id, name.title, checked, name.markers, certain)
 
 
 def _calls_itself_task(name: _Name) -> bool:
     """Whether a name begins with the word "task" or has a marker that only tasks have."""
-    if name.word.endswith("task"):
-        return True
-    return any(marker.split()[0].upper() in _TASK_MARKERS for marker in name.markers)
+    words = {marker.split()[0].upper() for marker in name.markers}
+    return name.word.endswith("task") or not words.isdisjoint(_TASK_MARKERS)
 
 
 def _heading_box(text: str) -> str:
@@ -202,14 +200,8 @@ def _read_name(text: str) -> _Name:
     markers: list[str] = []
     task_id = ""
     word = ""
-    bold = False
-    position = 0
+    position = _past(_DECORATION, text, 0)
     while True:
-        decoration = _DECORATION.match(text, position)
-        if decoration:
-            bold = bold or "**" in decoration[0]
-            position = decoration.end()
-
         marker = _MARKER.match(text, position)
         found = None if task_id else _read_id(text, position)
         if found:
@@ -220,12 +212,18 @@ def _read_name(text: str) -> _Name:
         else:
             break
         if task_id:
-            glue = _GLUE.match(text, position)
-            position = glue.end() if glue else position
+            position = _past(_GLUE, text, position)
+        position = _past(_DECORATION, text, position)
 
     rest, more_markers = _split_markers(text[position:])
     title = rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑✓\ufe0f")
-    return _Name(task_id, word, bold, title, (*markers, *more_markers))
+    return _Name(task_id, word, title, (*markers, *more_markers))
+
+
+def _past(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return the position behind what the pattern matches there, if it does."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
 def _read_id(text: str, position: int) -> tuple[str, str, int] | None:
@@ -283,8 +281,7 @@ def _is_certain(name: _Name) -> bool:
         return False
     if name.word or "-T" in name.id:
         return True
-    if name.prefix in _CRITERIA:
-        return False
-    if name.prefix in _SURE_PREFIXES or name.prefix.startswith(("TX", "VE-", "V_", "V-")):
+    prefix = name.prefix
+    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
         return True
-    return "." in name.id or name.bold
+    return "." in name.id and prefix not in _CRITERIA

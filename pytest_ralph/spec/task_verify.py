@@ -83,9 +83,11 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
         return _command_in_title(block, text, status["rest"])
 
     steps = _steps_with_results(block.fields)
+    if not steps:
+        return read_verify(text)
     if len(steps) == 1:
         return _read_step(steps[0])
-    return _read_steps(steps) if steps else read_verify(text)
+    return _read_steps(steps)
 
 
 def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
@@ -129,8 +131,7 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
 
 
 def _read_step(step: RunStep) -> Verify:
-    verify = read_verify(step.command)
-    return with_expected(verify, step.expected) if step.expected else verify
+    return with_expected(read_verify(step.command), step.expected)
 
 
 def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
@@ -215,9 +216,14 @@ def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
     for field, following in pairwise(fields):
         if following.label.lower() in _EXPECTED:
             results[id(field)] = following.text.strip()
-    wanted = wanted_verifies(fields)
-    steps = [RunStep(field.text, results.get(id(field), "")) for field in wanted]
-    return steps if any(step.expected for step in steps) else []
+
+    steps = []
+    for field in wanted_verifies(fields):
+        result = results.get(id(field), "")
+        steps.append(RunStep(field.text, result))
+    if not any(step.expected for step in steps):
+        return []
+    return steps
 
 
 def inline_verify(title_line: str) -> str:
@@ -241,7 +247,10 @@ def _verify_behind_another(fields: Sequence[Field]) -> str:
     for field in fields:
         line = field.text.partition("\n")[0]
         match = _BEHIND.search(line)
-        in_code = match is not None and line.count("`", 0, match.start()) % 2 == 1
-        if match and not in_code:
+        if match is None:
+            continue
+        backticks_before = line.count("`", 0, match.start())
+        is_in_code = backticks_before % 2 == 1
+        if not is_in_code:
             return line[match.end() :].strip()
     return ""

@@ -52,11 +52,10 @@ def one_line(text: str, limit: int = ONE_LINE) -> str:
 
     # Escapes may vanish, so that more than `limit` characters have to be looked at.
     beginning = text[: limit * 16 + 4096]
-    is_all = len(beginning) == len(text)
     line = " ".join(terminal(beginning).split())
-    if len(line) < limit or (len(line) == limit and is_all):
+    if len(line) <= limit:
         return line
-    return line[: max(limit - 1, 0)].rstrip() + "…"
+    return line[: limit - 1].rstrip() + "…"
 
 
 def _is_plain_line(text: str) -> bool:
@@ -71,7 +70,9 @@ def markdown(text: str, limit: int = MARKDOWN) -> str:
     Backticks become apostrophes instead of escapes: in a spec, text between backticks is a
     command, also for readers that do not know escapes.
     """
-    line = one_line(text, limit).replace("`", "'").replace("<!--", "<! --").replace("-->", "-- >")
+    line = one_line(text, limit)
+    for syntax, harmless in (("`", "'"), ("<!--", "<! --"), ("-->", "-- >")):
+        line = line.replace(syntax, harmless)
     escaped = _STRUCTURE.sub(lambda match: match["keep"] or f"\\{match[0]}", line)
     if _LOOKS_LIKE_FIELD.match(line):
         return f"… {escaped}"
@@ -137,9 +138,10 @@ def fenced(text: str) -> str:
     """Return several lines for a prompt or Markdown, in a fence that nothing inside can close."""
     # The fence is longer than any run of backticks inside: without a bound on the runs, the fences
     # could take all the room there is.
-    clean = _LONG_BACKTICK_RUN.sub("`" * LONGEST_BACKTICK_RUN, terminal(text).strip("\n"))
-    longest = max((len(run) for run in re.findall(r"`{3,}", clean)), default=2)
-    fence = "`" * (longest + 1)
+    content = terminal(text).strip("\n")
+    clean = _LONG_BACKTICK_RUN.sub("`" * LONGEST_BACKTICK_RUN, content)
+    longest_run = max(re.findall("`+", clean), key=len, default="")
+    fence = "`" * max(len(longest_run) + 1, 3)
     return f"{fence}text\n{clean}\n{fence}"
 
 
@@ -151,14 +153,13 @@ def annotation(level: str, message: str, **properties: object) -> str:
 
     `properties` name the place: `file`, `line` and `title`.
     """
-    pairs = [f"{name}={_escaped_property(str(value))}" for name, value in properties.items()]
+    pairs = []
+    for name, value in properties.items():
+        escaped = str(value).translate(_IN_PROPERTY)
+        pairs.append(f"{name}={escaped}")
     head = f"{level} {','.join(pairs)}".rstrip()
-    return f"::{head}::{_escaped(message)}"
+    return f"::{head}::{message.translate(_IN_MESSAGE)}"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+_IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})

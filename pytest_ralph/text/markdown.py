@@ -24,9 +24,7 @@ def dedent(text: str) -> str:
         return text.strip()
 
     first, _, rest = text.partition("\n")
-    if "\t" in rest:
-        rest = rest.expandtabs(4)
-    lines = rest.split("\n")
+    lines = rest.expandtabs(4).split("\n")
     indent = 0
     for line in lines:
         if line.strip():
@@ -43,8 +41,9 @@ def _indentation(line: str) -> int:
 
 def is_open(line: str) -> bool:
     """Return whether a code span and a quotation inside it continue after this line."""
-    open_span = len(BACKTICK.findall(line)) % 2 == 1
-    return open_span and len(QUOTE.findall(line)) % 2 == 1
+    backticks = BACKTICK.findall(line)
+    quotes = QUOTE.findall(line)
+    return len(backticks) % 2 == 1 and len(quotes) % 2 == 1
 
 
 def closing_backtick(source: str) -> re.Match[str] | None:
@@ -54,8 +53,11 @@ def closing_backtick(source: str) -> re.Match[str] | None:
     """
     first_line = source.partition("\n")[0]
     delimiter = heredoc_delimiter(first_line)
-    end = re.search(rf"\n[ \t]*{delimiter}\b", source) if delimiter else None
-    return BACKTICK.search(source, end.end() if end else 1)
+    if delimiter:
+        end = re.search(rf"\n[ \t]*{delimiter}\b", source)
+        if end:
+            return BACKTICK.search(source, end.end())
+    return BACKTICK.search(source, 1)
 
 
 def heredoc_delimiter(line: str) -> str:

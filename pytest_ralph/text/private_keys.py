@@ -52,18 +52,21 @@ def _masked_key(secret: str) -> str:
     """Return the mask with the line ends around it, and what precedes the last line of the key."""
     if not secret.strip():
         return secret
-    first = "\n" if secret.startswith(("\n", "\r\n")) else ""
+    masked = MASK
+    if secret.startswith(("\n", "\r\n")):
+        masked = f"\n{MASK}"
     _, line_break, last_line = secret.rpartition("\n")
-    if not line_break or re.search(r"\w", last_line):
-        return f"{first}{MASK}"
-    return f"{first}{MASK}\n{last_line}"
+    if line_break and not re.search(r"\w", last_line):
+        masked += f"\n{last_line}"
+    return masked
 
 
 def _end_of_key(text: str) -> int:
     """Return where the lines end that look like those of a key."""
     on_one_line = _ESCAPED_KEY.match(text)
     position = on_one_line.end() if on_one_line else 0
-    for line in text[position:].split("\n", _MOST_KEY_LINES)[:_MOST_KEY_LINES]:
+    lines = text[position:].split("\n", _MOST_KEY_LINES)
+    for line in lines[:_MOST_KEY_LINES]:
         content = line[:_LONGEST_KEY_LINE].strip()
         if content and _KEY_LINE.fullmatch(content) is None:
             break
@@ -76,4 +79,6 @@ def open_key(text: str) -> int:
     last = None
     for key in _KEY.finditer(text):
         last = key
-    return -1 if last is None or last["end"] else last.start()
+    if last is None or last["end"]:
+        return -1
+    return last.start()

@@ -184,7 +184,9 @@ class Masker:
 
         Text with escapes loses them if they stand in the middle of a secret.
         """
-        return self._mask_short(text) if len(text) < _SHORT else self._mask_text(text)
+        if len(text) < _SHORT:
+            return self._mask_short(text)
+        return self._mask_text(text)
 
     def _mask_text(self, text: str) -> str:
         """Mask a text, and look again without the escapes that may interrupt a secret."""
@@ -193,7 +195,9 @@ class Masker:
             return masked
         plain = ESCAPES.sub("", masked)
         masked_plain = self._mask(plain)
-        return masked if masked_plain == plain else masked_plain
+        if masked_plain == plain:
+            return masked
+        return masked_plain
 
     def _mask(self, text: str) -> str:
         """Mask private keys, what is known of this environment, and all formats."""
@@ -205,11 +209,12 @@ class Masker:
             text = re.sub("|".join(present), MASK, text)
 
         lowered = text.lower()
-        known = [pattern for start, pattern in _PATTERNS if start in text]
-        labelled = [
-            pattern for words, pattern in _LABELLED if any(word in lowered for word in words)
-        ]
-        for pattern in (*known, *self._extra, *labelled):
+        patterns = [pattern for start, pattern in _PATTERNS if start in text]
+        patterns += self._extra
+        for words, pattern in _LABELLED:
+            if any(word in lowered for word in words):
+                patterns.append(pattern)
+        for pattern in patterns:
             text = pattern.sub(_masked, text)
         if any(word in lowered for word in _WORDS_OF_NAMES):
             text = _ASSIGNMENT.sub(_masked_assignment, text)
@@ -225,7 +230,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _masked(match: re.Match[str]) -> str:
     """Mask the group `secret` of a match if it has one, else all of it."""
-    if "secret" not in match.re.groupindex or match["secret"] is None:
+    if match.groupdict().get("secret") is None:
         return MASK
     before = match.string[match.start() : match.start("secret")]
     after = match.string[match.end("secret") : match.end()]
@@ -234,17 +239,21 @@ def _masked(match: re.Match[str]) -> str:
 
 def _masked_assignment(match: re.Match[str]) -> str:
     value = match["secret"]
-    is_secret = is_secret_name(match["name"]) and any(map(str.isdigit, value))
-    return _masked(match) if is_secret and is_worth_hiding(value) else match[0]
+    has_digit = any(map(str.isdigit, value))
+    if has_digit and is_secret_name(match["name"]) and is_worth_hiding(value):
+        return _masked(match)
+    return match[0]
 
 
 def _masked_token(match: re.Match[str]) -> str:
-    return _masked(match) if _is_random(match["secret"]) else match[0]
+    if _is_random(match["secret"]):
+        return _masked(match)
+    return match[0]
 
 
 def _is_random(text: str) -> bool:
     """Return whether letters and digits are mixed as chance does, and no writer of names."""
-    kinds = [_kind(character) for character in text]
+    kinds = list(map(_kind, text))
     if len(set(kinds)) < 3:
         return False
     changes = sum(one != other for one, other in itertools.pairwise(kinds))
@@ -254,4 +263,6 @@ def _is_random(text: str) -> bool:
 def _kind(character: str) -> str:
     if character.isdigit():
         return "digit"
-    return "upper" if character.isupper() else "lower"
+    if character.isupper():
+        return "upper"
+    return "lower"

@@ -30,10 +30,13 @@ class Spelling(NamedTuple):
 
 def spellings_of(value: str) -> Iterator[Spelling]:
     """Yield what a value is found by."""
-    runs = _RUN.findall(value)
-    yield Spelling(max(runs, key=len, default=""), "".join(map(_character, value)))
+    longest_run = max(_RUN.findall(value), key=len, default="")
+    pattern = "".join(map(_character, value))
+    yield Spelling(longest_run, pattern)
+
     encoded = value.encode("utf-8", "surrogateescape")
-    for plain in {*_in_base64(encoded), encoded.hex(), encoded.hex().upper()}:
+    in_hex = encoded.hex()
+    for plain in {*_in_base64(encoded), in_hex, in_hex.upper()}:
         yield Spelling(plain, re.escape(plain))
 
 
@@ -44,14 +47,18 @@ def _character(character: str) -> str:
     code = ord(character)
     data = character.encode("utf-8", "surrogateescape")
     # Quotes and other punctuation may have backslashes in front; a backslash may be several.
-    plain = _SLASHES if character == "\\" else rf"\\{{0,8}}{re.escape(character)}"
+    plain = rf"\\{{0,8}}{re.escape(character)}"
+    if character == "\\":
+        plain = _SLASHES
+    in_url = "".join(f"%(?:25)*{byte:02x}" for byte in data)
     in_bytes = "".join(rf"{_SLASHES}(?:x{byte:02x}|{byte:03o})" for byte in data)
+    name = _NAMED.get(character, "#")
     spelled = [
         plain,
-        "".join(f"%(?:25)*{byte:02x}" for byte in data),
+        in_url,
         rf"{_SLASHES}(?:u\{{0*{code:x}\}}|u{code:04x}|U{code:08x}|x{code:02x})",
         in_bytes,
-        rf"\\{{0,8}}&(?:amp;)*(?:#0*{code}|#x0*{code:x}|{_NAMED.get(character, '#')});",
+        rf"\\{{0,8}}&(?:amp;)*(?:#0*{code}|#x0*{code:x}|{name});",
     ]
     if code > 0xFFFF:
         first, second = _surrogates(code)

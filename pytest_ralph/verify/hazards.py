@@ -287,8 +287,7 @@ _EXTENDED = re.compile(r"-[A-Za-z]*[EPF][A-Za-z]*|--(?:extended|perl|fixed).*")
 def _has_basic_alternation(stage: Stage) -> bool:
     if stage.program != "grep" or has_option(stage, _EXTENDED):
         return False
-    pattern = "".join(stage.operands[:1])
-    return bool(_BARE_ALTERNATION.search(pattern))
+    return any(map(_BARE_ALTERNATION.search, stage.arguments))
 
 
 # The hazards of a simple command; `{}` stands for the command.

@@ -118,6 +118,10 @@ def test_a_flat_list_of_fixes_becomes_a_tree() -> None:
     ]
 
 
+def test_a_fix_for_itself_is_left_out() -> None:
+    assert fix_tree([FixResult("1.3", "1.3")], "1.3") == ()
+
+
 def test_an_attempt_holds_the_evidence_of_its_failure() -> None:
     failure = Failure(
         kind="dependency_missing",

@@ -32,21 +32,19 @@ class TableRow(NamedTuple):
 
 def find_table_rows(lines: Sequence[str], masked: Collection[int]) -> Iterator[TableRow]:
     """Yield the rows of tables that have a column for the id and one for the check."""
-    number = 1
-    while number < len(lines):
+    for number in range(1, len(lines)):
         if number in masked or not _is_separator(lines, number):
-            number += 1
+            continue
+        header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
+        id_column = _id_column(header)
+        if id_column is None or "Verify" not in map(known_name, header):
             continue
 
         end = number + 1
         while end < len(lines) and "|" in lines[end]:
             end += 1
-        header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
-        id_column = _id_column(header)
-        if id_column is not None and "Verify" in map(known_name, header):
-            for row in range(number + 1, end):
-                yield from _read_row(header, id_column, lines[row], row, end)
-        number = end + 1
+        for row in range(number + 1, end):
+            yield from _read_row(header, id_column, lines[row], row, end)
 
 
 def _is_separator(lines: Sequence[str], number: int) -> bool:
@@ -78,7 +76,7 @@ def _read_row(
         elif column != id_column and title in _TITLE_COLUMNS:
             name = f"{name} {text}"
         field = known_name(title)
-        if not field and title.startswith("expected"):
+        if title.startswith("expected"):
             field = "Expected"
         if field and text.strip("-–— "):
             fields.append(Field(field, title, text))

@@ -22,7 +22,7 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-_START = regex(r"[ \t]*<task\b(?P<attributes>[^<>]*)>", re.IGNORECASE)
+_START = regex(r"[ \t]*<task\b[^<>]*>", re.IGNORECASE)
 _END = regex(r"[ \t]*(?:.*>)?[ \t]*</task>", re.IGNORECASE)
 _ID_ATTRIBUTE = regex(r"\bid=[\"'](?P<id>[^\"']{1,40})[\"']")
 _VERIFY_START = regex(r"[ \t]*(?:[-*+][ \t]+)?<verify\b[^<>]*>", re.IGNORECASE)
@@ -79,9 +79,10 @@ def verify_element(lines: Sequence[str]) -> str:
 
     One in a fence or in a comment is an example.
     """
-    if not any("<verify" in line for line in lines):
+    source = "\n".join(lines)
+    if "<verify" not in source:
         return ""
-    lines = _COMMENT.sub("", "\n".join(lines)).split("\n")
+    lines = _COMMENT.sub("", source).split("\n")
 
     in_fence = False
     for number, line in enumerate(lines):
@@ -98,9 +99,11 @@ def verify_element(lines: Sequence[str]) -> str:
 def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
     """Read the task whose start and end tags are on these lines."""
     text = "\n".join(lines[start:end])
-    opened = _START.match(text)
-    id_attribute = _ID_ATTRIBUTE.search(opened["attributes"]) if opened else None
+    start_tag = text.partition(">")[0]
+    id_attribute = _ID_ATTRIBUTE.search(start_tag)
     task_id = id_attribute["id"] if id_attribute else ""
+    written = _element(text, "name") or _element(text, "what-built") or ""
+    task_name = " ".join(written.split())
 
     fields = []
     for element, name in _ELEMENTS.items():
@@ -112,8 +115,7 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
         elif element == "how-to-verify":
             content = f"{MANUAL}: {content}"
         fields.append(Field(name, element, content))
-    name = _element(text, "name") or _element(text, "what-built") or ""
-    return XmlTask(start, end, " ".join(name.split()), task_id, tuple(fields))
+    return XmlTask(start, end, task_name, task_id, tuple(fields))
 
 
 def _element(text: str, name: str) -> str | None:
@@ -129,7 +131,7 @@ def _verify_text(content: str) -> str:
     """Return a Verify text; commands that are marked as automated become fences."""
     fences = []
     for match in _AUTOMATED.finditer(content):
-        command = " ".join(match["command"].split("\n")).strip()
+        command = match["command"].replace("\n", " ").strip()
         if command and not command.startswith("MISSING"):
             fences.append(f"```bash\n{command}\n```")
     if not fences:

@@ -98,6 +98,14 @@ def test_the_summary_quotes_the_first_error_of_a_recovery() -> None:
     assert "\n\nWarning&#58; 1.3.1 changed tests\n" in text
 
 
+def test_the_summary_warns_also_about_tasks_that_passed() -> None:
+    executed = Attempt(what="execute", findings=("1.3 changed tests",))
+
+    text = summary(run(task("passed", attempts=(executed,))))
+
+    assert "\n\nWarning&#58; 1.3 changed tests\n" in text
+
+
 def test_the_summary_opens_with_the_result() -> None:
     story = run(
         task("passed"),

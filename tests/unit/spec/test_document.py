@@ -298,6 +298,21 @@ def test_fields_set_apart_from_their_box_by_a_paragraph_are_still_its_own() -> N
     ]
 
 
+@pytest.mark.parametrize("label", ["  - **Verify**:", "\n**Verify**:"])
+def test_a_fence_at_the_margin_belongs_to_the_field_above(label: str) -> None:
+    spec = Spec.parse(f"- [ ] 1.1 a\n{label}\n\n```bash\n# both\nmake a b\n```\n\nProse\n")
+
+    (check,) = spec["1.1"].verify.checks
+    assert check.command == "# both\nmake a b"
+
+
+def test_a_result_beside_the_verify_field_is_about_it() -> None:
+    spec = Spec.parse("- [ ] 1.1 a\n  - **Verify**: `grep -c x f`\n  - Expected: 3\n")
+
+    (check,) = spec["1.1"].verify.checks
+    assert check.expect
+
+
 @pytest.mark.parametrize("between", ["## End\n\n", "- other\n\n", "| a |\n", "1. other\n\n"])
 def test_fields_past_something_else_are_not_those_of_the_task_above(between: str) -> None:
     assert (

@@ -195,6 +195,14 @@ def test_an_xml_task_has_its_id_attribute_or_number() -> None:
     assert [(task.id, task.title) for task in tasks] == [("01-02", ""), ("2", "Add it")]
 
 
+def test_a_box_in_an_xml_task_is_part_of_it() -> None:
+    element = (
+        "<task>\n<action>\n\n- [ ] 1.1 Add it\n\n</action>\n<verify>`make`</verify>\n</task>\n"
+    )
+
+    assert [task.id for task in Spec.parse(element).tasks] == ["1"]
+
+
 def test_an_example_of_an_xml_task_is_no_task() -> None:
     assert commands("```xml\n<task>\n<verify>`make`</verify>\n</task>\n```\n") == []
 
