@@ -125,7 +125,7 @@ MARKED = re.compile(
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 END_MARK = re.compile(
-    r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌"
+    r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
@@ -142,11 +142,11 @@ TREE = " \t├└─│|+*•%-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
-PASSED_ENDS = ("  PASS", "  PASSED")
+PASSED_AT_END = re.compile(r"(?:  |: )PASS(?:ED)?(?: \(.*\))?$")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
-        r"^(?P<name>\S.*?)(?:(?::| -) | \()"
+        r"^(?P<name>\S.*?)(?:(?::| ->?) | \()"
         r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
         re.IGNORECASE,
     ),
@@ -396,7 +396,7 @@ class _ShapeReader:
         found = set()
         for number, line in enumerate(self.lines):
             is_title = ITEM.match(line) or MARKED.match(line) or PASSED.match(line)
-            is_passed = line.endswith(PASSED_ENDS)
+            is_passed = "PASS" in line and PASSED_AT_END.search(line)
             # "Assertion with == failed" is what the block says.
             is_said = "ssertion" in line and line.endswith(" failed")
             if not is_said:
