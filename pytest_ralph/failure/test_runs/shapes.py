@@ -142,7 +142,8 @@ TREE = " \t├└─│|+*•%-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
-PASSED_AT_END = re.compile(r"(?:  |: )PASS(?:ED)?(?: \(.*\))?$")
+PASSED_AT_END = re.compile(r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\))?$")
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
@@ -396,7 +397,7 @@ class _ShapeReader:
         found = set()
         for number, line in enumerate(self.lines):
             is_title = ITEM.match(line) or MARKED.match(line) or PASSED.match(line)
-            is_passed = "PASS" in line and PASSED_AT_END.search(line)
+            is_passed = line.endswith(PASSED_ENDINGS) and PASSED_AT_END.search(line)
             # "Assertion with == failed" is what the block says.
             is_said = "ssertion" in line and line.endswith(" failed")
             if not is_said:

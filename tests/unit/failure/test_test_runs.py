@@ -215,6 +215,14 @@ def test_the_block_of_a_failing_test_ends_at_one_that_passed() -> None:
     assert marked(run) == [("cart.total", "cart.total: FAIL (1.2ms)")]
 
 
+def test_a_row_that_passed_is_no_error_of_the_row_below_it() -> None:
+    run = """\
+     1  no error expected      ok
+     2  quantity is used       WRONG
+    """
+    assert marked(run) == [("2  quantity is used", "")]
+
+
 @pytest.mark.parametrize("mark", ["DIFF", "WRONG", "FAIL"])
 def test_a_script_may_mark_the_end_of_a_line(mark: str) -> None:
     assert marked(f"totals: ok\nquantity: {mark}\n") == [("quantity", "")]
