@@ -17,6 +17,7 @@ LINES_ABOVE = 8
 THROWN = re.compile(
     r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
     r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
+    r"|^\s+(\*\* \([\w.]+\) .+)"
 )
 MACRO = re.compile(
     r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
@@ -28,7 +29,7 @@ COMPARED = re.compile(
     r"\b.*)",
     re.IGNORECASE,
 )
-ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>['\"`]?\w.*)$")
+ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>(?:['\"`]|\.{0,2}/)?\w.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # Where it failed, or the head of a column or of a value on the next line.
@@ -38,7 +39,7 @@ NOT_AN_EXPECTATION = re.compile(
     r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
     r"|^\s*(?:at\s|# *at\s|File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
     r"|\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|Stack"
+    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|[Ss]tack"
     r"|g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
     r"|# of (?:un)?expected |Message:$"
     r"|\[?Captured|Ran \d+|Use -p"

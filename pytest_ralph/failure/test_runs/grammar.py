@@ -53,6 +53,7 @@ class Grammar:
     below: str = ""
     name: str = ""
     above: str = ""
+    unless: str = ""
     last: str = ""
     loads: str = ""
     unsure: str = ""
@@ -115,7 +116,7 @@ def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]
     for number, line in enumerate(lines):
         match = title.match(line)
         above = match and line_above.match(lines[number - 1])
-        if match is None or above is None:
+        if match is None or above is None or _is_expected(lines, number, grammar):
             continue
         name = _name(match, above, lines, number, grammar)
         error = _error(match, lines, name.line, grammar)
@@ -139,7 +140,16 @@ def _name(
     if caught.get("method"):
         return Quote(number, f"{caught['class']}.{caught['method']}")
     groups = (*match.groups(), *above.groups())
-    return Quote(number, next(filter(None, groups), "").strip())
+    names = [group for group in groups if group and group != caught.get("error")]
+    return Quote(number, names[0].strip() if names else "")
+
+
+def _is_expected(lines: Sequence[str], number: int, grammar: Grammar) -> bool:
+    """Return whether a line above the title says that the test was expected to fail."""
+    if not grammar.unless:
+        return False
+    above = _block_above(lines, number, grammar)
+    return first_quote(lines, above, [_compiled(grammar.unless)]) is not None
 
 
 def _error(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:

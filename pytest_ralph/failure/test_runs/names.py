@@ -19,13 +19,13 @@ NOT_A_NAME = re.compile(
     | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
-    | make\b.* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )
 PLACE = re.compile(
     r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
-    r"|\s*\([EF]\) line: \d+ \S+$"
+    r"|\s*\([EF]\)(?: line: \d+ \S+)?$"
 )
 TIME = re.compile(
     r"\s*(?:\bduration: )?[(\[]?(?:\b[\d.,]+|(?<!\w )\b[\d.,]+ )"

@@ -18,7 +18,7 @@ SUMMARY = re.compile(
     r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:\[.*?\]){0,2})?)(?: - (?P<error>.*))?$"
 )
 TITLE = re.compile(
-    r"^_{2,} (?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _{2,}$"
+    r"^_+ (?!_)(?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _+$"
 )
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
@@ -29,9 +29,11 @@ MARKED = re.compile(r"^E {2,}\S")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
     r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
-    r"|^Traceback:|^\d{3}(?: |$)"
+    r"|^Traceback:|^\d{3}(?: |$)|^\d+\. Test Case ID: "
 )
 EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Failed|Warning|Exit|Interrupt)\b")
+# An exception of a package that says nothing more: what led to it stands elsewhere.
+NO_MESSAGE = re.compile(r"^(?:\w+\.){2,}\w+$")
 EXCEPTION_GROUP = re.compile(r"^\s*\| ((?:[\w.]*\.)?\w+Group: .*)$")
 CHAINED = re.compile(
     r"The above exception was the direct cause|During handling of the above exception"
@@ -56,21 +58,27 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 
 def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[FailedTest]:
     """Yield the tests of the summary, each with the error of its block."""
-    for number, line in enumerate(output.lines):
-        match = SUMMARY.match(line)
-        if match is None:
-            continue
-        name = match["name"].strip()
-        is_test = "::" in name or BARE_TEST.match(line) is not None
-        if not is_test and not PATH.match(name):
-            continue
-        shown = Quote(number, line.strip())
-        block_error = _error_of(name, match["subtest"], errors)
-        if block_error is None and not match["error"] and len(errors) == 1:
-            # A plugin may give the only block a title of its own.
-            block_error = next(iter(errors.values()))
+    rows = list(_rows(output.lines))
+    found = [_error_of(match["name"].strip(), match["subtest"], errors) for _, match in rows]
+    if not any(found) and len(rows) == len(errors):
+        # A plugin may give its blocks titles of its own.
+        found = list(errors.values())
+    for (number, match), block_error in zip(rows, found, strict=True):
+        shown = Quote(number, match[0].strip())
         at, error = block_error or _whole_error(output.lines, match["error"]) or shown
-        yield FailedTest(name, error, at, is_test)
+        yield FailedTest(match["name"].strip(), error, at, _is_test(match))
+
+
+def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the rows of the summary that name a test or a file, numbered."""
+    for number, line in enumerate(lines):
+        match = SUMMARY.match(line)
+        if match and (_is_test(match) or PATH.match(match["name"].strip())):
+            yield number, match
+
+
+def _is_test(row: re.Match[str]) -> bool:
+    return "::" in row["name"] or BARE_TEST.match(row.string) is not None
 
 
 def _error_of(name: str, subtest: str | None, errors: Mapping[str, Quote]) -> Quote | None:
@@ -123,7 +131,8 @@ def _error_of_block(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
     marked = [number for number in block if MARKED.match(lines[number])]
     if marked:
         least_indented = min(marked, key=lambda number: _indent(lines[number][1:]))
-        return Quote(least_indented, lines[least_indented][1:].strip())
+        error = lines[least_indented][1:].strip()
+        return Quote(least_indented, "" if NO_MESSAGE.match(error) else error)
     return first_quote(lines, block, [EXCEPTION_GROUP]) or _plain_error(lines, block)
 
 

@@ -3,12 +3,15 @@
 A shape means a failing test only where tests are known to have run. Of several shapes the one
 counts that names as many tests as the summary says have failed, else the first in this order: a
 list below a heading, a sentence that names the test, a line marked as failed at its start, a name
-between two rulers, a line marked at its end, and indented lines below a heading.
+between two rulers, a line marked at its end, indented lines below a heading, and a weak mark above
+an AssertionError.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,14 +22,16 @@ from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote
 from pytest_ralph.failure.test_runs.names import name_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
 MOST_TESTS = 200
 
 # What a build tool puts before every line of a runner: `[error]   x total`.
-LEVEL = re.compile(r"^\[(?:info|error|warn|INFO|ERROR|WARNING)\] ")
+LEVEL = re.compile(
+    r"^\[(?:info|error|warn|INFO|ERROR|WARNING)\] |^ +\[(?:junit|testng|java|exec)\] "
+)
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
     r"^\W*failure in test\b|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
@@ -81,7 +86,7 @@ SENTENCES = (
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6,
     # Suite cart, Test quantity had failures:
     re.compile(
-        r"^\W*(?:suite \S+, )?(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \"))\s+"
+        r"^\W*(?:suite \S+, )?(?:test(?: ?case)?|spec|scenario|case|unit|run(?= \")):?\s+"
         r"[`'\"]?(?P<name>\S.*?)[`'\"]?"
         r"\s*(?:[:.…-]+\s*|\s)(?:has |had |did |\[ *)?"
         r"(?:FAILED|FAILURES?|FAIL|wrong answer|not pass)\b"
@@ -103,8 +108,11 @@ SENTENCES = (
     ),
 )
 RULER = re.compile(r"^\s*([-=~*_.─━═])\1{9,}\s*$")
+# Why the test failed that is named below a ruler.
+FAILED_BECAUSE = re.compile(r"^(?:FAILED|FAILURE|ERROR): (?P<error>\S.*)$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
+ASSERTION = re.compile(r"^\s*(?:[\w.]+[.:])?Assertion(?:Failed)?(?:Error|Exception)\b")
 FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
@@ -117,7 +125,7 @@ MARKED = re.compile(
     r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
 )
 END_MARK = re.compile(
-    r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|✘|✗|✖|✕|❌"
+    r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
@@ -126,16 +134,20 @@ END_MARK = re.compile(
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 # A title with its block below, and a word in a table, likewise.
 TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
+# The group and the test, above the block of its error.
+IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%-"
 PASSED = re.compile(
-    r"^\s*(?:PASS(?:ED)?\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )|\s{2,}PASS(?:ED)?$"
+    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
+PASSED_AT_END = re.compile(r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\))?$")
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
-        r"^(?P<name>\S.*?)(?:(?::| -) | \()"
+        r"^(?P<name>\S.*?)(?:(?::| ->?) | \()"
         r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
         re.IGNORECASE,
     ),
@@ -159,10 +171,9 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     strong, weak = _ShapeReader(output.lines).shapes()
     counts = failed_counts(output)
     counted = [tests for tests in (*strong, *weak) if len(tests) in counts]
-    if counted:
-        # Some runners mark both a file and the only test in it.
-        return max(counted, key=lambda tests: (not _are_files(tests), len(tests)))
-    return next(filter(None, strong), ())
+    # Some runners mark both a file and the only test in it.
+    best = max(counted, key=_merit) if counted else next(filter(None, strong), ())
+    return _with_errors(best, (*strong, *weak))
 
 
 def failed_counts(output: CommandOutput) -> set[int]:
@@ -175,6 +186,22 @@ def failed_counts(output: CommandOutput) -> set[int]:
         # "2 failures, 1 error" are three tests.
         counts.update(found, [sum(found)])
     return counts - {0}
+
+
+def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
+    """Order shapes that name as many tests as are counted: the one that says most comes last."""
+    have_group = all(" / " in test.name for test in tests)
+    return not _are_files(tests), len(tests), have_group
+
+
+def _with_errors(
+    tests: Sequence[FailedTest], shapes: Iterable[Sequence[FailedTest]]
+) -> Sequence[FailedTest]:
+    """Return the tests with the errors that another shape gives for the same names."""
+    if all(test.error for test in tests):
+        return tests
+    known = {test.name: test for shape in shapes for test in shape if test.error}
+    return [test if test.error else known.get(test.name, test) for test in tests]
 
 
 def _are_files(tests: Iterable[FailedTest]) -> bool:
@@ -224,11 +251,16 @@ class _ShapeReader:
             self._between_rulers(),
             self._matching(END_MARK),
             self._indented(),
+            self._above_thrown(),
         )
-        weak = (NUMBERED, IN_RULER, WEAKLY_MARKED, TITLED, IN_COLUMN)
+        weak = (
+            *map(self._matching, (NUMBERED, IN_RULER, WEAKLY_MARKED, TITLED, IN_GROUP)),
+            self._below_rulers(),
+        )
+        in_table = self._tests(self._matching(IN_COLUMN))
         return (
             [self._tests(titles) for titles in strong],
-            [self._tests(self._matching(pattern)) for pattern in weak],
+            [*map(self._tests, weak), [self._with_row(test) for test in in_table]],
         )
 
     def _listed(self) -> Iterator[Title]:
@@ -242,7 +274,8 @@ class _ShapeReader:
             if match is None or number - last_line > LONGEST_BLOCK:
                 continue
             last_line = number
-            yield Title(number, self._whole_title(match["name"], number))
+            title = self._whole_title(match["name"], number)
+            yield Title(number, self._with_suite(title, line))
 
     def _indented(self) -> Iterator[Title]:
         """Yield the indented lines below a heading such as "Failed scenarios:"."""
@@ -266,9 +299,38 @@ class _ShapeReader:
                 text = self._whole_title(text, number)
             yield Title(number, text, caught.get("error", ""))
 
+    def _with_row(self, test: FailedTest) -> FailedTest:
+        """Return a test of a table with its row as error, if that says more than that it failed."""
+        row = self.lines[test.line].strip()
+        if test.error or row.lower().endswith(("fail", "failed")):
+            return test
+        return replace(test, error=row)
+
+    def _above_thrown(self) -> Iterator[Title]:
+        """Yield what is weakly marked, if an AssertionError follows at once."""
+        for title in self._matching(WEAKLY_MARKED):
+            below = self.lines[title.line + 1 : title.line + 3]
+            thrown = next(filter(None, below), "")
+            if ASSERTION.match(thrown):
+                yield title
+
+    @cached_property
+    def _rulers(self) -> Sequence[int]:
+        return [number for number, line in enumerate(self.lines) if RULER.match(line)]
+
+    def _below_rulers(self) -> Iterator[Title]:
+        """Yield names below a ruler, if the block below says why they failed."""
+        ends = [*self._rulers[1:], len(self.lines)]
+        for ruler, end in zip(self._rulers, ends, strict=False):
+            for at in range(ruler + 2, min(end, ruler + LONGEST_BLOCK)):
+                because = FAILED_BECAUSE.match(self.lines[at])
+                if because:
+                    yield Title(at, self.lines[ruler + 1], because["error"])
+                    break
+
     def _between_rulers(self) -> Iterator[Title]:
         """Yield names between two rulers, if the block below says that they failed."""
-        rulers = {number for number, line in enumerate(self.lines) if RULER.match(line)}
+        rulers = set(self._rulers)
         for number, name in enumerate(self.lines):
             if number - 1 not in rulers or number in rulers or COLUMNS.search(name):
                 continue
@@ -294,6 +356,24 @@ class _ShapeReader:
         found = Quote(number, error) if error else self._blocks.expectation(number)
         return FailedTest(name, found.text, found.line)
 
+    def _with_suite(self, title: str, item: str) -> str:
+        """Return the title with its suite, if it has the same number elsewhere."""
+        number, bracket, _ = item.strip().partition(") ")
+        if not bracket:
+            return title
+        own_name = title.removesuffix(":")
+        elsewhere = self._numbered.get(number, ())
+        return next((whole for whole in elsewhere if whole.endswith(f" {own_name}")), title)
+
+    @cached_property
+    def _numbered(self) -> Mapping[str, Sequence[str]]:
+        """What is printed behind each number."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for match in filter(None, map(NUMBERED.match, self.lines)):
+            number, _, _ = match[0].strip().partition(")")
+            found[number].append(match["name"])
+        return found
+
     def _whole_title(self, text: str, number: int) -> str:
         """Return the innermost line of a title that spans several: each is indented deeper."""
         below = self.lines[number + 1 : number + 6]
@@ -316,11 +396,15 @@ class _ShapeReader:
         """Numbers of the lines at which a block ends."""
         found = set()
         for number, line in enumerate(self.lines):
-            is_title = ITEM.match(line) or MARKED.match(line) or END_MARK.search(line)
-            is_title = is_title or PASSED.match(line)
+            is_title = ITEM.match(line) or MARKED.match(line) or PASSED.match(line)
+            is_passed = line.endswith(PASSED_ENDINGS) and PASSED_AT_END.search(line)
+            # "Assertion with == failed" is what the block says.
+            is_said = "ssertion" in line and line.endswith(" failed")
+            if not is_said:
+                is_title = is_title or END_MARK.search(line)
             # Most lines lack the word: test for it before searching with a pattern.
             is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
-            if is_title or is_summary:
+            if is_title or is_passed or is_summary:
                 found.add(number)
         return frozenset(found)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -23,11 +23,14 @@ NOT_OK = re.compile(
     r"^(?P<indent>\s*)(?:❌ )?not ok(?: \d+)?(?: -)? (?!.*# (?:TODO|SKIP))"
     r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms)?(?<!\{)$"
 )
-SUBTEST = re.compile(r"^(?P<indent>\s*)# Subtest: (?P<name>.+?)\s*$")
+# Some runners announce a test with its name alone.
+SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
 END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
 # A message of several lines starts on the next line, and a value that opens a bracket goes on.
 BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
 OPENS_BRACKET = ("{", "[", "(")
+# Of two values the one that was expected, which says less than the title of an assertion.
+VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
     re.compile(
@@ -36,7 +39,7 @@ EXPLANATIONS = (
     re.compile(r"^\s*#\s+(?:Failure|Error) message: (\S.*)$"),
     re.compile(r"^\s*#\s+(`.*' failed.*)$"),
     re.compile(r"^\s*#\s+(got: .*)$"),
-    re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$"),
+    VALUE,
     re.compile(r"^\s*#\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
 )
@@ -68,6 +71,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     """
     if not output.has("ok"):
         return
+    announcements = (at for at, line in enumerate(output.lines) if SUBTEST.match(line))
+    announced = next(announcements, len(output.lines))
     perl_titles = _perl_titles(output.lines)
     for number, name in _innermost(output.lines):
         stated = STATED.match(name)
@@ -78,7 +83,7 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
         _, _, own_name = output.lines[number].partition(" - ")
         at = perl_titles.get(own_name, number)
         found = first_quote(output.lines, _block(output.lines, at), PERL_EXPLANATIONS)
-        found = found or _explanation(output.lines, number)
+        found = found or _explanation(output.lines, number, has_title=number > announced)
         at, error = found or whole
         yield FailedTest(name, error, at, named=name not in LOADING)
 
@@ -94,21 +99,31 @@ def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         indent_above = indent
         if contains_last:
             continue
-        is_assertion = (indent, name) not in tests
-        for _, below in failed[position + 1 : position + 2]:
-            # A test is printed below what it contains.
-            if is_assertion and below.groups() in tests:
-                name = below["name"]
+        if (indent, name) not in tests:
+            name = _test_around(failed[position + 1 :], indent, tests) or name
         yield number, name
 
 
-def _explanation(lines: Sequence[str], number: int) -> Quote | None:
-    """Return what the block below a failing test says, or what its file threw above it."""
+def _test_around(
+    failed_below: Iterable[tuple[int, re.Match[str]]], indent: str, tests: Collection[object]
+) -> str:
+    """Return the name of the test that contains an assertion; it is printed below it."""
+    for _, match in failed_below:
+        if len(match["indent"]) < len(indent):
+            return match["name"] if match.groups() in tests else ""
+    return ""
+
+
+def _explanation(lines: Sequence[str], number: int, *, has_title: bool) -> Quote | None:
+    """Return what the block below a failing test says, or what its file threw above it.
+
+    Below tests that are announced stand assertions, whose titles say more than one value.
+    """
     block = _block(lines, number)
     for at in block[:-1]:
         if BLOCK_MESSAGE.match(lines[at]):
             return Quote(at + 1, lines[at + 1].strip())
-    patterns = list(EXPLANATIONS)
+    patterns = [one for one in EXPLANATIONS if one is not VALUE or not has_title]
     if not any(lines[at].strip() == DATA_BLOCK for at in block):
         patterns.append(PLAIN_TEXT)
     values = [at for at in block if not lines[at].endswith(OPENS_BRACKET)]

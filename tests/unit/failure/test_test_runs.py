@@ -184,6 +184,64 @@ def test_a_weak_mark_counts_only_where_the_summary_agrees(row: str, name: str) -
     assert marked(f"{block}\n3 of 4 tests failed\n") == []
 
 
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ("WRONG quantity -> got 5, want 6", "quantity"),
+        ("[FAIL] quantity (got 5, want 6)", "quantity"),
+        ("MISMATCH: quantity: got 5, want 6", "quantity"),
+        ("quantity... FAILED: got 5, want 6", "quantity"),
+    ],
+)
+def test_a_script_may_state_both_values_beside_the_name(row: str, name: str) -> None:
+    assert failing(f"ok empty\n{row}\n") == [(name, "got 5, want 6")]
+
+
+def test_a_value_that_was_not_printed_is_no_error() -> None:
+    run = """\
+    ERROR 2002: no connection
+    WRONG quantity: expected 6, got
+    """
+    assert failing(run) == [("quantity", "ERROR 2002: no connection")]
+
+
+def test_the_block_of_a_failing_test_ends_at_one_that_passed() -> None:
+    run = """\
+    cart.total: FAIL (1.2ms)
+    cart.empty_is_not_expected: PASS (0.2ms)
+
+    1 of 2 tests failed
+    """
+    assert marked(run) == [("cart.total", "cart.total: FAIL (1.2ms)")]
+
+
+def test_a_row_that_passed_is_no_error_of_the_row_below_it() -> None:
+    run = """\
+     1  no error expected      ok
+     2  quantity is used       WRONG
+    """
+    assert marked(run) == [("2  quantity is used", "")]
+
+
+@pytest.mark.parametrize("mark", ["DIFF", "WRONG", "FAIL"])
+def test_a_script_may_mark_the_end_of_a_line(mark: str) -> None:
+    assert marked(f"totals: ok\nquantity: {mark}\n") == [("quantity", "")]
+
+
+def test_the_error_of_a_test_may_be_stated_at_the_end_of_its_block() -> None:
+    run = """\
+    ========================================
+    cart uses the quantity
+
+    Traceback (most recent call last):
+      check("Expected 5 to...
+    FAILED: Expected 5 to be 6.
+
+    Ran 2 specs, 1 failed.
+    """
+    assert marked(run) == [("cart uses the quantity", "Expected 5 to be 6.")]
+
+
 def test_numbered_lines_are_tests_only_below_the_count_of_failing_ones() -> None:
     assert failing("  1) read the docs:\n     failing that, ask\n") == []
 
