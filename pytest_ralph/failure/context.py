@@ -235,7 +235,10 @@ class FailureContext:
     @property
     def _only_complains(self) -> bool:
         """Whether only linters ran: they may print their findings in the format of a test run."""
-        return bool(self.stated_roles) and self.stated_roles <= COMPLAINING_ROLES
+        working = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        if not working or not self.stated_roles:
+            return False
+        return self.stated_roles <= COMPLAINING_ROLES and working[-1].role != ""
 
     @property
     def _counted_tests(self) -> Sequence[FailedTest]:

@@ -23,6 +23,7 @@ NOISE = re.compile(
     | ⎯{3}
     | \s+at\s+(?:async\s+)?[\w$.<>\[\]@#/ ]*                    # frames of a stack trace
       \(?(?:node:|file:|/|\w+\.(?:java|kt|scala|js|ts)\b|<anonymous>|native)
+    | \s+\S+:\(?\d+:\d+\)?-\(?\d[\d:]*\)?\t
     | \s*\.{3}\s\d+\s(?:more|common)
     | \+{1,3}\s\w                                               # a shell's trace
     | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying|not\sa\sgit)

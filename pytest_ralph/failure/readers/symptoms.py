@@ -38,7 +38,8 @@ def read_symptom(context: FailureContext) -> Finding | None:
     if best.verdict == "assertion" and "test" not in context.roles and _is_of_library(context):
         return replace(best, verdict="crash")
     role = _speaker_role(context, best)
-    if not context.is_known_at(best.line):
+    is_remark = role in COMPLAINING_ROLES and best.verdict == "comparison"
+    if not context.is_known_at(best.line) and not is_remark:
         # Its words are clearer than what the name of a tool suggests.
         role = best.verdict
     if best.verdict in COMPLAINING_ROLES & context.stated_roles:

@@ -15,7 +15,7 @@ LONGEST_BLOCK = 40
 LINES_ABOVE = 8
 # What the block below a name says about the failure, the most telling first.
 THROWN = re.compile(
-    r"^\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
+    r"^(?:[EF] {2,})?\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
     r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
     r"|^\s+(\*\* \([\w.]+\) .+)"
 )
