@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pytest_ralph.spec.document import Spec
+
+if TYPE_CHECKING:
+    from pytest_ralph.verify.model import Verify
 
 
 def commands(source: str) -> list[str]:
@@ -211,6 +216,77 @@ def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str])
     title = "- [ ] 1.3 [VERIFY] Quality checkpoint: make lint && make test"
     fields = f"  - **Do**: Run all of it\n  - **Verify**: {verify}"
     assert commands(f"# Tasks\n\n{title}\n{fields}\n") == found
+
+
+def checkpoint(verify: str, do: str, title: str = "Local quality check") -> Verify:
+    source = f"- [ ] 4.1 {title}\n  - **Do**: {do}\n  - **Verify**: {verify}\n"
+    [task] = Spec.parse(source).tasks
+    return task.verify
+
+
+@pytest.mark.parametrize(
+    ("verify", "found"),
+    [
+        ("All commands pass with no errors", 2),
+        ("All commands above exit 0", 2),
+        ("both commands must exit with code 0.", 2),
+        ("All two of the commands succeed ✅", 2),
+        ("The commands above all pass", 2),
+        ("Run all 2 commands and check their exit codes", 2),
+        ("All 3 commands exit 0", 0),
+        ("All commands pass, and the page loads", 0),
+        ("All scripts pass", 0),
+    ],
+)
+def test_a_checkpoint_names_commands_in_its_do_field(verify: str, found: int) -> None:
+    read = checkpoint(verify, "Run `make lint`, `make test`. Fix any issues.")
+    assert [check.command for check in read.checks] == ["make lint", "make test"][:found]
+
+
+def test_what_a_checkpoint_says_further_is_unread() -> None:
+    read = checkpoint("All commands exit 0; one known warning", "Run `make lint`")
+    assert (read.describe(), read.unread) == ("make lint", ("one known warning",))
+
+
+def test_expected_output_of_a_checkpoint_is_that_of_its_steps() -> None:
+    do = """
+    1. Count: `grep -c Pass log.txt` -- returns 3
+    2. `./total.sh` returns ~203
+    3. Reject: `./total.sh --bogus` exits non-zero"""
+    read = checkpoint("All commands pass with expected output", do)
+    assert read.describe() == (
+        "grep -c Pass log.txt, stdout == 3 and ./total.sh and "
+        "./total.sh --bogus, exit status nonzero"
+    )
+    assert read.unread == ("returns ~203",)
+
+
+def test_a_step_that_changes_something_is_no_check_of_a_checkpoint() -> None:
+    do = """
+    1. `npm ci`
+    2. `mkdir -p out && cp a.txt out`
+    3. `sed -i s/a/b/ out/a.txt`
+    4. `cd web && npm run lint`
+    5. `git add . && git commit -m "done"`
+    6. `git diff --exit-code`
+    7. `git push`"""
+    read = checkpoint("All commands exit 0", do)
+    assert read.describe() == "cd web && npm run lint and git diff --exit-code"
+
+
+def test_commands_of_acceptance_criteria_are_left_to_a_person() -> None:
+    assert checkpoint("All commands exit 0", "AC-1.1: `make test`", "AC checklist").manual
+
+
+def test_a_checkpoint_without_a_do_field_names_the_items_above_its_fields() -> None:
+    source = (
+        "- [x] **T-03** Quality gates\n"
+        "  - `make lint` — zero lints\n"
+        "  - `make test` — all 204 tests pass\n"
+        "  - **Progress**: `make slow` was run\n"
+        "  - **Verify**: all two commands exit 0\n"
+    )
+    assert commands(source) == ["make lint", "make test"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,112 @@
+"""Checkpoints: a Verify field that only says "all commands pass" means commands of its task.
+
+They are in the Do field, in the items above the fields, or in the title.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_ralph.spec.fields import read_fields
+from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.read import read_verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_ralph.shell.command import Stage
+    from pytest_ralph.spec.candidates import TaskBlock
+    from pytest_ralph.verify.model import Check, Verify
+
+_NUMBERS = "two three four five six seven eight nine ten eleven twelve".split()
+_SUCCESS = (
+    r"(?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass(?:es)?|succeeds?"
+    r"|completes? successfully)"
+)
+# A field with more words than these may ask for more than its commands can show: a person looks.
+_ALL_COMMANDS = regex(
+    r"(?:(?:re-?)?run )?(?:all|both|every|each|(?:all )?the|these)(?: of)?(?: the| these)?"
+    rf"(?: (?P<count>\d{{1,2}}|{'|'.join(_NUMBERS)}))?(?: of the)? commands?"
+    r"(?: (?:listed |given )?(?:above|in (?:the )?`?Do`?))?"
+    rf"(?:(?:,? (?:they |all )?(?:must|should|and))?(?: all| each)? {_SUCCESS}"
+    r"|,? and (?:check|verify|confirm) (?:the |their )?exit (?:codes?|status(?:es)?))"
+    r"(?: (?:with(?:out| no)(?: any)? (?:errors?|failures?|warnings?|issues?)"
+    r"|(?P<expected>with (?:the )?expected (?:outputs?|results?|values?)|as expected)))?"
+    r"[\s.;✅✓✔☑!]*(?:(?<=[.;]\s)(?P<rest>[^`]+))?",
+    re.IGNORECASE,
+)
+# The commands of such a list stand for criteria, which a person signs off.
+_CRITERIA = regex(
+    r"\b(?:AC|[Aa]cceptance[ -][Cc]riteri\w+)\b.*\b(?:checklist|verification|check)\b"
+)
+_ITEM = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+# What these do is work: it is done once, and shows nothing when it is done again.
+_CHANGING = frozenset("chmod cp ln mkdir mv rm rmdir tee touch".split())
+_PREPARING = frozenset("cd export set source .".split())
+
+
+def read_checkpoint(block: TaskBlock, own_lines: Sequence[str], text: str) -> Verify | None:
+    """Return the commands that the Verify field `text` refers to, or None if it names its own."""
+    stated = _ALL_COMMANDS.fullmatch(text.strip())
+    if stated is None:
+        return None
+    if _CRITERIA.search(block.title.title):
+        return read_verify(text)
+    for source in _sources(block, own_lines):
+        found = read_verify(source)
+        checks = tuple(check for check in found.checks if not _is_work(check))
+        if not checks:
+            continue
+        if stated["count"] and _number(stated["count"]) != len(checks):
+            # One of them is not known.
+            return read_verify(text)
+        # Other words of the Do field are instructions, not expectations.
+        unread = found.unread if stated["expected"] else ()
+        if stated["rest"]:
+            unread = (*unread, stated["rest"].strip())
+        return found._replace(checks=checks, text=text, unread=unread)
+    return read_verify(text)
+
+
+def _sources(block: TaskBlock, own_lines: Sequence[str]) -> list[str]:
+    """Return the texts of a task that may hold the commands, the likeliest first."""
+    steps = [field.text for field in block.fields if field.name in ("Do", "Steps")]
+    title = block.title.title
+    # `Quality checkpoint: make lint && make test`
+    behind_colon = title.partition(": ")[2]
+    items = [] if steps else [_items_above_fields(own_lines)]
+    return [*steps, *items, title, behind_colon]
+
+
+def _items_above_fields(own_lines: Sequence[str]) -> str:
+    items: list[str] = []
+    for number, line in enumerate(own_lines):
+        if read_fields(own_lines, number, number + 1, ()):
+            break
+        if _ITEM.match(line):
+            items.append(line)
+    return "\n".join(items)
+
+
+def _number(written: str) -> int:
+    return int(written) if written.isdigit() else _NUMBERS.index(written.lower()) + 2
+
+
+def _is_work(check: Check) -> bool:
+    """Whether a command only installs, changes files, commits or publishes."""
+    # Imported here: few tasks are checkpoints.
+    from pytest_ralph.shell.command import Command
+
+    stages = Command.parse(check.command).own_stages
+    doing = [stage for stage in stages if stage.program not in _PREPARING]
+    return bool(doing) and all(map(_changes_something, doing))
+
+
+def _changes_something(stage: Stage) -> bool:
+    if stage.program in _CHANGING or stage.role == "install" or stage.changes_remote:
+        return True
+    if stage.program == "sed":
+        return "-i" in stage.option_names
+    # `git status` and the like have another role.
+    return stage.program == "git" and stage.role == "versions"
