@@ -305,6 +305,33 @@ def test_an_exit_status_alone_is_that_of_the_title(verify: str, unread: tuple[st
     assert task.verify.unread == unread
 
 
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        (("### V-T1: Run lint", "### V-T2: Look", "### V-T3: Check"), ["V-T1", "V-T2", "V-T3"]),
+        (("### US2-T1: A", "### US2-T2: B", "### US3-T1: C"), ["US2-T1", "US2-T2", "US3-T1"]),
+        (("#### V-T1: A", "### V-T2: B", "### V-T3: C"), ["V-T2", "V-T3"]),
+        (("### FR-1: A", "### V-A1: B", "### V-T3: C"), ["V-T3"]),
+        (("### 1. Overview", "### Notes", "### V-T3: C"), ["V-T3"]),
+    ],
+)
+def test_headings_beside_tasks_with_the_same_kind_of_id_are_tasks(
+    headings: tuple[str, str, str], found: list[str]
+) -> None:
+    first, second, third = headings
+    source = (
+        "## Archive\n\n"
+        f"{first}\n- Command: `make lint`\n\n{second}\n- Run `make docs`\n\n"
+        f"{third}\n- Verify: `make test`\n"
+    )
+    tasks = Spec.parse(source).tasks
+    assert [task.id for task in tasks] == found
+    assert [task.verify.describe() for task in tasks] == [
+        *["no Verify field"] * (len(found) - 1),
+        "make test",
+    ]
+
+
 def test_a_heading_and_its_only_box_are_one_task() -> None:
     source = (
         "### Task 1: Read\n\n- [ ] Read the rows\n  - **Verify**: `make a`\n\n"
