@@ -52,6 +52,7 @@ _CLAUSE_END = regex(
     r"|(?<=[\d⟧])\s(?=[✅✓✔☑] )"
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
     r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
+    r"(?!(?:(?<=finishes)|(?<=completes)|(?<=terminates)) with (?:an? )?(?:errors?|failures?)\b)"
     r"(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")

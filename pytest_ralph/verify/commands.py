@@ -145,7 +145,12 @@ def is_only_words(text: str) -> bool:
     first, rest = _split_program(text.strip())
     if first not in _VERBS:
         return False
-    return not _is_typed(rest) and not _PATHLIKE.search(rest)
+    return not shows_command(rest)
+
+
+def shows_command(rest: str) -> bool:
+    """Whether an operator, an option or a path shows that words are part of a command line."""
+    return _is_typed(rest) or _PATHLIKE.search(rest) is not None
 
 
 def without_prompt(text: str) -> str:

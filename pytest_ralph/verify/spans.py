@@ -115,7 +115,7 @@ _LAST_CLAUSE = regex(
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
     r"[\s,;]*\b(?:and then|and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且"
-    r"|和)(?: either)?\W*$",
+    r"|和)(?: either)?(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
     re.IGNORECASE,
 )
 _SERVER = any_of("server", "", "$")
@@ -400,7 +400,7 @@ def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use
     next_index, next_use = following
     words = prose(pieces[index + 1 : min(next_index, reach)])
     words = _NUMBER_BEHIND.sub("", words)
-    words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", words))
+    words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", in_english(words)))
     if _LABEL.fullmatch(words):
         return ""
     own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)
