@@ -15,9 +15,8 @@ from pytest_ralph.verify.read import read_verify
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.shell.command import Stage
     from pytest_ralph.spec.candidates import TaskBlock
-    from pytest_ralph.verify.model import Check, Verify
+    from pytest_ralph.verify.model import Verify
 
 _NUMBERS = "two three four five six seven eight nine ten eleven twelve".split()
 _SUCCESS = (
@@ -41,9 +40,6 @@ _CRITERIA = regex(
     r"\b(?:AC|[Aa]cceptance[ -][Cc]riteri\w+)\b.*\b(?:checklist|verification|check)\b"
 )
 _ITEM = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-# What these do is work: it is done once, and shows nothing when it is done again.
-_CHANGING = frozenset("chmod cp ln mkdir mv rm rmdir tee touch".split())
-_PREPARING = frozenset("cd export set source .".split())
 
 
 def read_checkpoint(block: TaskBlock, own_lines: Sequence[str], text: str) -> Verify | None:
@@ -53,9 +49,12 @@ def read_checkpoint(block: TaskBlock, own_lines: Sequence[str], text: str) -> Ve
         return None
     if _CRITERIA.search(block.title.title):
         return read_verify(text)
+    # Imported here: few tasks are checkpoints.
+    from pytest_ralph.verify.work import is_work
+
     for source in _sources(block, own_lines):
         found = read_verify(source)
-        checks = tuple(check for check in found.checks if not _is_work(check))
+        checks = tuple(check for check in found.checks if not is_work(check.command))
         if not checks:
             continue
         if stated["count"] and _number(stated["count"]) != len(checks):
@@ -91,22 +90,3 @@ def _items_above_fields(own_lines: Sequence[str]) -> str:
 
 def _number(written: str) -> int:
     return int(written) if written.isdigit() else _NUMBERS.index(written.lower()) + 2
-
-
-def _is_work(check: Check) -> bool:
-    """Whether a command only installs, changes files, commits or publishes."""
-    # Imported here: few tasks are checkpoints.
-    from pytest_ralph.shell.command import Command
-
-    stages = Command.parse(check.command).own_stages
-    doing = [stage for stage in stages if stage.program not in _PREPARING]
-    return bool(doing) and all(map(_changes_something, doing))
-
-
-def _changes_something(stage: Stage) -> bool:
-    if stage.program in _CHANGING or stage.role == "install" or stage.changes_remote:
-        return True
-    if stage.program == "sed":
-        return "-i" in stage.option_names
-    # `git status` and the like have another role.
-    return stage.program == "git" and stage.role == "versions"

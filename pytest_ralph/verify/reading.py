@@ -63,6 +63,8 @@ _CLAIM_BEFORE = regex(
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
+# "`make lint` (or `make check`)": what the brackets name instead.
+_INSTEAD_IN_BRACKETS = any_of("or", r"\(\s*", r"(?!\w)[^()]*$")
 # A line between two scripts that only joins them.
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 
@@ -74,6 +76,8 @@ class Reading:
     checks: list[Check] = field(default_factory=list)
     # For each check, whether it is an alternative to the one before.
     alternatives: list[bool] = field(default_factory=list)
+    # The commands of alternatives in brackets: "`make lint` (or `make check`)".
+    in_brackets: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     # What a passage before a list says about all of its items.
     common: str = ""
@@ -97,6 +101,16 @@ class Reading:
         """Whether only some of the checks are alternatives, so that what is enough is unclear."""
         return any(self.alternatives[1:]) and not self.any_is_enough
 
+    def drop_alternatives_in_brackets(self) -> None:
+        """Leave out what stands in brackets as an alternative to one of several commands."""
+        if not self.mixes_alternatives:
+            return
+        for at in reversed(range(1, len(self.checks))):
+            command = self.checks[at].command
+            if self.alternatives[at] and command in self.in_brackets:
+                del self.checks[at], self.alternatives[at]
+                self.unread.append(f"or `{command}`")
+
 
 def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
@@ -109,6 +123,7 @@ def read(text: str) -> Reading:
             _take_script(passage, reading)
         else:
             _take_passage(passage, reading)
+    reading.drop_alternatives_in_brackets()
     has_code = any(isinstance(one, Script) or one.has_code for one in passages)
     if not has_code:
         return _read_without_backticks(text)
@@ -219,6 +234,8 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         reading.unread += demands.unread
         check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
         reading.add(check, is_alternative)
+        if is_alternative and _is_in_brackets(mention):
+            reading.in_brackets.append(mention.command)
 
 
 def _demands_of(mention: Mention, shared: str, is_only: bool, reading: Reading) -> Demands:
@@ -252,8 +269,12 @@ def _alternatives(found: Sequence[Mention]) -> list[bool]:
     for mention in reversed(found):
         is_alternative = mention.is_alternative or (is_list and mention.before.strip() == ",")
         alternatives.append(is_alternative)
-        is_list = is_alternative
+        is_list = is_alternative and not _is_in_brackets(mention)
     return alternatives[::-1]
+
+
+def _is_in_brackets(mention: Mention) -> bool:
+    return bool(_INSTEAD_IN_BRACKETS.search(in_english(mention.before)))
 
 
 def _take_claim(first: Mention, reading: Reading, index: int) -> None:

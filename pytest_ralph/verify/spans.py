@@ -20,6 +20,7 @@ from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
+from pytest_ralph.verify.work import is_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,6 +76,7 @@ _USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 _HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
 # These look something up; they are never what a page shows.
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
+_MADE_WITH = any_of("made with", r"\b", r"\s+(?:with|via|using|by|through)\s*$")
 _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
@@ -313,6 +315,11 @@ RULES = (
     SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
     SpanRule("aid in brackets", _is_aid, Use.OPTIONAL),
     SpanRule("shown", _is_shown, Use.NAME),
+    SpanRule(
+        "made with",
+        lambda span: _MADE_WITH.search(span.before) and is_work(span.text),
+        Use.OPTIONAL,
+    ),
     SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
     SpanRule(
         "step before",

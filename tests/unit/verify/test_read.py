@@ -214,7 +214,7 @@ def test_a_second_choice_says_nothing_about_the_first() -> None:
 
 
 def test_alternatives_among_other_commands_are_manual() -> None:
-    verify = read_verify("- Lint: `make a`\n- Test: `make b` (or `make c`)")
+    verify = read_verify("- Lint: `make a`\n- Test: `make b` or `make c`")
     assert verify.checks == ()
     assert (verify.manual or "").startswith("alternatives mixed with other commands: ")
 
