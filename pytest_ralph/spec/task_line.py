@@ -66,6 +66,8 @@ _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 _CRITERIA = frozenset(
     "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
 )
+# `**Q-3 answered**`: an open question; Q1.1 may be a task.
+_QUESTION = regex(r"Q-?\d+")
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 
@@ -286,7 +288,7 @@ def _is_certain(name: _Name) -> bool:
         return False
     if name.word or "-T" in name.id:
         return True
-    if name.prefix in _CRITERIA:
+    if name.prefix in _CRITERIA or _QUESTION.fullmatch(name.id):
         return False
     if name.prefix in _SURE_PREFIXES or name.prefix.startswith(("TX", "VE-", "V_", "V-")):
         return True
