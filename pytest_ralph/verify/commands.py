@@ -17,8 +17,8 @@ _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
     (
-        "ack ag awk bash cmp comm curl cut diff egrep fgrep grep head jq rg sed sh sort tail tr"
-        " uniq wc"
+        "ack ag awk bash chmod chown cmp comm cp curl cut diff egrep fgrep grep head jq mkdir mv rg"
+        " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
     ).split()
 )
 _INCOMPLETE = frozenset(

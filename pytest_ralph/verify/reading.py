@@ -48,8 +48,15 @@ _LEAD_END = regex(
     r"(?:\b(?:from|of|for|by|when running|after running|in|with)\W*|:\s*)$", re.IGNORECASE
 )
 _DIGIT = regex(r"\d")
-# `No leftovers:` in front of a search, which must find nothing.
-_NONE_OF_IT = regex(r"\W*(?:no|zero) [^:]*:\s*", re.IGNORECASE)
+# `No leftovers:`, `Check for stale imports:` in front of a search, which must find nothing.
+_NONE_OF_IT = regex(
+    r"\W*(?:(?:no|zero) [^:]*|(?:check|grep|search|look|scan)\w* for (?:any )?(?:other )?"
+    r"(?:remaining|leftover|left-over|stale|residual|lingering|dangling|orphaned|stray|hard-?coded"
+    r"|leaked|forbidden) (?:[\w-]+ ){0,3}"
+    r"(?:references?|imports?|us(?:ag)?es?|mentions?|occurrences?|issues?|instances?|calls?|names?"
+    r"|links?|paths?|todos?|code|secrets?|credentials?|passwords?|keys?|values?|urls?)):\s*",
+    re.IGNORECASE,
+)
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
 _AMOUNT = regex(
     r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d", re.IGNORECASE

@@ -29,6 +29,7 @@ from pytest_ralph.verify.stdout_kind import (
     lists_names,
     prints_in_turn,
     prints_numbers,
+    prints_sql_table,
     searches,
     shows_contents,
 )
@@ -42,6 +43,7 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
@@ -340,8 +342,8 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
-    if searches(said.command):
-        # It prints the whole line, with the name of the file or its number in front.
+    if searches(said.command) or prints_sql_table(said.command):
+        # It prints the whole line, with the name of the file or its number in front, or a table.
         return contained(said)
     if "only" in said.clause.source and said.command.stdout is Stdout.LINES:
         return contained(said)
