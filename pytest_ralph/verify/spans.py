@@ -407,7 +407,10 @@ def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use
     next_index, next_use = following
     words = prose(pieces[index + 1 : min(next_index, reach)])
     words = _NUMBER_BEHIND.sub("", words)
-    words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", in_english(words)))
+    english = in_english(words)
+    if _CONNECTIVE.search(english):
+        words = _CONNECTIVE.sub("", english)
+    words = _SECOND_CHOICE.sub("", words)
     if _LABEL.fullmatch(words):
         return ""
     own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)
