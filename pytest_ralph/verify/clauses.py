@@ -8,6 +8,7 @@ between quotes or backticks become `⟦0⟧`, `⟦1⟧`; several of them joined 
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
@@ -74,6 +75,14 @@ _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
 _MEASURED = regex(r"\d ?(?:[^\W\d]+|%)?\s*$")
 _GREEN_LATER = any_of("green later", r"\W*")
+# "fails first, then passes": only how it ends is asked for.
+_GREEN_NOW = regex(
+    r"\W*(?:(?:and )?then|now|afterwards)\s+(?:it )?"
+    r"(?:pass(?:es)?|succeeds?|(?:is |turns )?green)\b"
+    r"|\W*pass(?:es)?\s+(?:after|afterwards|now|then|once)\b",
+    re.IGNORECASE,
+)
+_RED = ("fails", "red", "exits")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
@@ -148,6 +157,8 @@ def _without_remark(brackets: re.Match[str]) -> str:
 def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
     """Return the clauses of a sentence; none says anything if one takes the others back."""
     found = list(_split_sentence(sentence, values))
+    if found and found[0].text.startswith(_RED):
+        found = list(dropwhile(lambda one: not _GREEN_NOW.match(one.source), found)) or found
     if any(_RETRACTING.match(clause.source) for clause in found):
         return [Clause("", (), clause.source) for clause in found]
     return found

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.stdout import has_option
+from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
-_CHANGING = frozenset("chmod cp ln mkdir mv rm rmdir tee touch".split())
+_CHANGING = frozenset("chmod cp kill killall ln mkdir mv pkill rm rmdir tee touch".split())
+# `yarn` installs, `yarn lint` runs a script.
+_INSTALLING = frozenset(
+    "add ci create download get i init install remove require restore sync tidy uninstall update"
+    " upgrade".split()
+)
 _PREPARING = frozenset("cd export set source .".split())
+_LIST_OPTION = regex(r"-l|--list")
 
 
 def is_work(command_line: str) -> bool:
@@ -21,9 +29,15 @@ def is_work(command_line: str) -> bool:
 
 
 def _changes_something(stage: Stage) -> bool:
-    if stage.program in _CHANGING or stage.role == "install" or stage.changes_remote:
+    if stage.program in _CHANGING or stage.changes_remote:
         return True
+    if stage.role == "install":
+        return not stage.operands or not _INSTALLING.isdisjoint(stage.operands)
     if stage.program == "sed":
         return "-i" in stage.option_names
+    if stage.program != "git":
+        return False
+    if stage.operands[:1] == ("tag",):
+        return len(stage.operands) > 1 and not has_option(stage, _LIST_OPTION)
     # `git status` and the like have another role.
-    return stage.program == "git" and stage.role == "versions"
+    return stage.role == "versions"

@@ -269,9 +269,11 @@ def test_a_step_that_changes_something_is_no_check_of_a_checkpoint() -> None:
     4. `cd web && npm run lint`
     5. `git add . && git commit -m "done"`
     6. `git diff --exit-code`
-    7. `git push`"""
+    7. `git push`
+    8. `git tag v1.0.0`
+    9. `pnpm lint`"""
     read = checkpoint("All commands exit 0", do)
-    assert read.describe() == "cd web && npm run lint and git diff --exit-code"
+    assert read.describe() == "cd web && npm run lint and git diff --exit-code and pnpm lint"
 
 
 def test_commands_of_acceptance_criteria_are_left_to_a_person() -> None:
