@@ -237,7 +237,7 @@ def _is_printed(capitals: str) -> bool:
 def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
-        joint = "/" if match[2] == "or" else "&"
+        joint = "/" if match[2] in ("or", "and/or") else "&"
         indexes = joint.join(_JOINT.split(f"{match[1]}{joint}{match[4]}"))
         text = f"{text[: match.start()]}⟦{indexes}⟧{text[match.end() :]}"
     return text

@@ -67,6 +67,8 @@ _NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$
 _ASSIGNED = regex(r" ?.?=| (?:: |->|\{)")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
+# `test result: ok`
+_LABEL = regex(r" \w+: ")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(
@@ -248,6 +250,8 @@ def _everyday_likeness(rest: str) -> Likeness:
     """Return the likeness of a line that starts with `make`, `test`, `time`, …"""
     if not rest:
         return Likeness.MAYBE
+    if _LABEL.match(rest):
+        return Likeness.NONE
     is_short = len(rest.split()) < 3
     if is_short or _is_typed(rest) or _PATHLIKE.search(rest):
         return Likeness.SURE

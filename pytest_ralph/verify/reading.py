@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -72,6 +73,8 @@ _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
 # "`make lint` (or `make check`)": what the brackets name instead.
 _INSTEAD_IN_BRACKETS = any_of("or", r"\(\s*", r"(?!\w)[^()]*$")
+# The directory that the commands behind `cd web` run in.
+_ENTERS_DIRECTORY = regex(r"cd (?P<path>[\w.][\w./@-]*)")
 # A line between two scripts that only joins them.
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 
@@ -239,10 +242,23 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
             if may_find_nothing(command, demands.unread):
                 demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         reading.unread += demands.unread
+        entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
+        if entered and not entered["path"].startswith(".."):
+            # `cd web`, …, `cd api`: both lie in the root.
+            directory = None
         check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
         reading.add(check, is_alternative)
+        if entered:
+            directory = _joined(directory, entered["path"])
+            reading.directory = directory
         if is_alternative and _is_in_brackets(mention):
             reading.in_brackets.append(mention.command)
+
+
+def _joined(directory: str | None, path: str) -> str | None:
+    """Return a path from a directory on, or None if that is not below the root."""
+    joined = posixpath.normpath(posixpath.join(directory or "", path))
+    return None if joined.startswith((".", "/")) else joined
 
 
 def _demands_of(mention: Mention, shared: str, is_only: bool, reading: Reading) -> Demands:

@@ -43,6 +43,9 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    # "ok. N passed", "12/N", "in XX files"
+    r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
+    r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
     r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
@@ -58,6 +61,7 @@ _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
 _RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
+_INCLUDES = regex(r"(?:now |also )*includes? ")
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
 
@@ -358,6 +362,9 @@ def contained(said: Statement) -> Answer:
     if said.verb == "creates" and not names_stream(source):
         return None
     is_joined = said.verb == "with" or source.startswith("including")
+    if _INCLUDES.match(source) and said.command.last.role == "test" and not said.is_about_output:
+        # "`npm test` now includes `auth.test.ts`": which tests are run.
+        return None
     if is_joined and said.is_of_tool and not said.is_about_output:
         # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
         return None

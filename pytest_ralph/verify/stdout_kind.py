@@ -14,6 +14,7 @@ _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
+_ONE_LINE_OPTION = re.compile(r"--oneline|--(?:format|pretty)(?:=.*)?|-[A-Za-z]*s[A-Za-z]*")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
 _QUIETED = frozenset(["cmp", "egrep", "fgrep", "grep", "rg"])
@@ -124,6 +125,11 @@ def adds_lines(command: Command) -> bool:
     if last.is_listed("tables"):
         return not has_option(last, _BODY_ONLY_OPTION)
     return last.program == "git" and has_option(last, _SUMMARY_OPTION)
+
+
+def prints_blocks(command: Command) -> bool:
+    """Whether it prints several lines for each thing that it lists: `git log -3`."""
+    return command.last.name == "git log" and not has_option(command.last, _ONE_LINE_OPTION)
 
 
 def counts_only(command: Command) -> bool:

@@ -259,6 +259,24 @@ def test_prose_may_name_the_working_directory(text: str, directory: str | None) 
 
 
 @pytest.mark.parametrize(
+    ("text", "directories"),
+    [
+        ("`cd web`, then `npm test`", [None, "web"]),
+        ("- `cd web/`\n- `npm ci`\n- `npm test`", [None, "web", "web"]),
+        ("- `cd web`\n- `make`\n- `cd api`\n- `make`", [None, "web", None, "api"]),
+        ("- `cd web`\n- `make`\n- `cd ../api`\n- `make`", [None, "web", "web", "api"]),
+        ("- `cd web`\n- `cd ..`\n- `make`", [None, "web", None]),
+        ("- `cd $DIR`\n- `make`", [None, None]),
+        ("`cd web && make` and `make`", [None, None]),
+    ],
+)
+def test_a_command_that_changes_the_directory_does_so_for_those_behind_it(
+    text: str, directories: list[str | None]
+) -> None:
+    assert [check.directory for check in read_verify(text).checks] == directories
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "(in `web`):\n- `npm ci`\n- `npm test`",
