@@ -37,7 +37,7 @@ _ALL_COMMANDS = regex(
 )
 # The commands of such a list stand for criteria, which a person signs off.
 _CRITERIA = regex(
-    r"\b(?:AC|[Aa]cceptance[ -][Cc]riteri\w+)\b.*\b(?:checklist|verification|check)\b"
+    r"\b(?:AC|[Aa]cceptance[ -][Cc]riteri\w+)\b[\w' -]{0,40}\b(?:checklist|verification|check)\b"
 )
 _ITEM = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import (
@@ -96,7 +97,7 @@ def _read_line(written: str) -> BareLine | None:
     command, remark = _split(bare)
     if _FULL_STOP.search(command):
         command = _FULL_STOP.sub("", command)
-        if not shows_command(command):
+        if not shows_command(command) and not _is_known_call(command):
             # `docker-compose e2e tests.` is a sentence.
             return None
     if _is_prose(command):
@@ -116,6 +117,13 @@ def _read_line(written: str) -> BareLine | None:
     if found is Likeness.MAYBE and is_lone_name:
         return BareLine(Check(command))
     return None
+
+
+def _is_known_call(command: str) -> bool:
+    """Whether a line is a call of the table of programs and nothing else: `npm test`."""
+    name = Command.parse(command).last.name
+    known = name.count(" ")
+    return known > 0 and command.count(" ") == known + name.endswith(" run")
 
 
 def _is_prose(command: str) -> bool:

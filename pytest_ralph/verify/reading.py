@@ -231,7 +231,9 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         _take_words(found[0].before, reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
-    for mention, is_alternative in zip(found, _alternatives(found), strict=True):
+    in_brackets = _alternatives_in_brackets(found)
+    alternatives = _alternatives(found, in_brackets)
+    for mention, is_alternative, is_aside in zip(found, alternatives, in_brackets, strict=True):
         demands = _demands_of(mention, shared, len(found) == 1, reading)
         if not demands.expect:
             command = Command.parse(mention.command)
@@ -251,7 +253,7 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         if entered:
             directory = _joined(directory, entered["path"])
             reading.directory = directory
-        if is_alternative and _is_in_brackets(mention):
+        if is_aside:
             reading.in_brackets.append(mention.command)
 
 
@@ -282,22 +284,30 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
     return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
 
 
-def _alternatives(found: Sequence[Mention]) -> list[bool]:
+def _alternatives_in_brackets(found: Sequence[Mention]) -> list[bool]:
+    """Return for each command whether it stands in brackets that begin with "or"."""
+    inside: list[bool] = []
+    is_open = False
+    for mention in found:
+        begins = mention.is_alternative and _INSTEAD_IN_BRACKETS.search(in_english(mention.before))
+        is_open = bool(begins) or (is_open and ")" not in mention.before)
+        inside.append(is_open)
+    return inside
+
+
+def _alternatives(found: Sequence[Mention], in_brackets: Sequence[bool]) -> list[bool]:
     """Return for each command whether it is an alternative to the one before.
 
     In `A, B or C` B is one too.
     """
     alternatives: list[bool] = []
     is_list = False
-    for mention in reversed(found):
-        is_alternative = mention.is_alternative or (is_list and mention.before.strip() == ",")
+    for mention, is_aside in zip(reversed(found), reversed(in_brackets), strict=True):
+        is_in_list = is_list and mention.before.strip() == ","
+        is_alternative = mention.is_alternative or is_in_list or is_aside
         alternatives.append(is_alternative)
-        is_list = is_alternative and not _is_in_brackets(mention)
+        is_list = is_alternative and not is_aside
     return alternatives[::-1]
-
-
-def _is_in_brackets(mention: Mention) -> bool:
-    return bool(_INSTEAD_IN_BRACKETS.search(in_english(mention.before)))
 
 
 def _take_claim(first: Mention, reading: Reading, index: int) -> None:

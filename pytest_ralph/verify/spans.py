@@ -70,6 +70,7 @@ _AID_BEFORE = regex(r"\(\s*$")
 # `make check` (troubleshooting: `make clean`)
 _ASIDE_BEFORE = any_of("aside", r"\(\s*(?:to )?", r"\s*:?\s*$")
 # `make check`, if it fails, `make clean`
+_BREAK = regex(r"\s*[,;:(—–-]")
 _ON_FAILURE = any_of("on failure", r"[\s,;:(—–-]*\b", r"(?!\w)")
 _AID_AFTER = regex(r"\s+to\s+\w", re.IGNORECASE)
 _NOTED = any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b")
@@ -80,7 +81,7 @@ _USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 _HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
 # These look something up; they are never what a page shows.
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
-_MADE_WITH = any_of("made with", r"\b", r"(?:\s+(?:with|via|using|by|through)|:)\s*$")
+_MADE_WITH = any_of("made with", r"\b", r"\s+(?:with|via|using|by|through)\s*$")
 _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
@@ -204,7 +205,7 @@ def _is_conditional(span: Span) -> bool:
         # It is about the next command.
         return False
     after = in_english(span.after)
-    if _ON_FAILURE.match(after) and len(span.following) > 1:
+    if _BREAK.match(after) and _ON_FAILURE.match(after) and len(span.following) > 1:
         return False
     return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
 
