@@ -276,6 +276,25 @@ def test_a_step_that_changes_something_is_no_check_of_a_checkpoint() -> None:
     assert read.describe() == "cd web && npm run lint and git diff --exit-code and pnpm lint"
 
 
+@pytest.mark.parametrize(
+    ("do", "found"),
+    [
+        ("`pytest -k new` fails; write it; `pytest -k new` passes", "pytest -k new"),
+        ("Run `npx eslint . --fix`, then `npm run lint`", "npm run lint"),
+        ("Run `cargo fmt`", "cargo fmt"),
+        ("Replace `pytest -q` with `pytest -n 2` in `tox.ini`", "manual: All commands pass"),
+        ("Add a script that runs `npm test` to `ci.yml`", "manual: All commands pass"),
+    ],
+)
+def test_only_what_checks_something_counts_for_a_checkpoint(do: str, found: str) -> None:
+    assert checkpoint("All commands pass", do).describe() == found
+
+
+def test_a_checkpoint_that_counts_its_commands_counts_formatters() -> None:
+    read = checkpoint("Both commands pass", "Run `cargo fmt` and `cargo test`")
+    assert read.describe() == "cargo fmt and cargo test"
+
+
 def test_commands_of_acceptance_criteria_are_left_to_a_person() -> None:
     assert checkpoint("All commands exit 0", "AC-1.1: `make test`", "AC checklist").manual
 
