@@ -23,6 +23,11 @@ COMPARED = 1024 * 1024
 QUOTED = 80
 
 NUMBER = regex(r"([-+]?\d+(?:,\d{3})*(?:\.\d+)?)%?")
+# The answer of a database with one value: psql prints a table, mysql the name of the column.
+ONE_CELL = regex(
+    r"\s*\S[^\n]*\n-+\n(?P<cell>[^\n]+)\n\(1 row\)"
+    r"|(?i:count|sum|min|max|avg)\([^\n]*\)\n(?P<value>[^\n]+)"
+)
 JSON_TOKEN = regex(r'"(?:\\.|[^"\\])*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
@@ -197,6 +202,9 @@ def text_pattern(text: str) -> str:
 
 def leading_number(text: str) -> float | None:
     """Return the number that a command printed: `3`, `85%`, or `3 file.txt` as wc prints it."""
+    cell = ONE_CELL.fullmatch(text.strip())
+    if cell:
+        text = cell["cell"] or cell["value"]
     lines = text.strip().splitlines()
     if len(lines) != 1:
         return None

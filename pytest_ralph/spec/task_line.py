@@ -186,6 +186,9 @@ def heading_kind(heading: str) -> str:
     name = _read_name(heading.strip().lstrip("#").strip())
     if name.word:
         return name.word
+    if "-T" in name.id:
+        # `US2-T1` and `V-T3`: the tasks of a part, named by what stands before the T.
+        return re.sub(r"\d+", "0", name.id)
     return name.prefix if name.prefix in _SURE_PREFIXES else ""
 
 

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pytest_ralph.spec.checkpoints import read_checkpoint
 from pytest_ralph.spec.fields import MANUAL, read_fields
 from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
 from pytest_ralph.spec.formats.xml_tasks import verify_element
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.candidates import TaskBlock
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.task_line import TaskLine
-
-# A field with more words than these may ask for more than its commands can show: a person looks.
-_ALL_COMMANDS = regex(
-    r"(?:all|both|every|each)(?: of)?(?: the)? commands?(?: must| should)?"
-    r" (?:(?:exits?|returns?)(?: with)?(?: exit)?(?: code| status)? 0|pass(?:es)?|succeeds?"
-    r"|completes? successfully)\W*",
-    re.IGNORECASE,
-)
 
 # `Exit code 0; no new findings` is about the command in the title.
 _EXIT_STATUS = regex(
@@ -74,8 +67,9 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
 
     if not text.strip():
         return _verify_without_field(block, own_lines)
-    if _ALL_COMMANDS.fullmatch(text.strip()):
-        return _commands_elsewhere(block, text)
+    checkpoint = read_checkpoint(block, own_lines, text)
+    if checkpoint is not None:
+        return checkpoint
     # The words of other languages are loaded only for text that has to be of one.
     english = text if text.isascii() else in_english(text)
     status = _EXIT_STATUS.fullmatch(english.strip())
@@ -132,21 +126,6 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
 
 def _read_step(step: RunStep) -> Verify:
     return with_expected(read_verify(step.command), step.expected)
-
-
-def _commands_elsewhere(block: TaskBlock, text: str) -> Verify:
-    """Return the commands in the Do field or in the title, to which a checkpoint refers."""
-    sources = [field.text for field in block.fields if field.name in ("Do", "Steps")]
-    title = block.title.title
-    # `Quality checkpoint: make lint && make test`
-    behind_colon = title.partition(": ")[2]
-    sources += [title, behind_colon]
-    for source in sources:
-        found = read_verify(source)
-        if found.checks:
-            # Other words of the Do field are instructions, not expectations.
-            return found._replace(text=text, unread=())
-    return read_verify(text)
 
 
 def _command_in_title(block: TaskBlock, text: str, rest: str | None) -> Verify:

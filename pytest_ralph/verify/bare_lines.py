@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from pytest_ralph.shell.command import Command
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.commands import Likeness, is_only_words, likeness, without_prompt
+from pytest_ralph.verify.commands import (
+    Likeness,
+    is_only_words,
+    likeness,
+    shows_command,
+    without_prompt,
+)
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
@@ -36,6 +43,8 @@ _REMARK = regex(
 )
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
 _LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
+# The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
+_FULL_STOP = regex(r"(?<=\w)[.。]$")
 # `make ios if a simulator is available`
 _CONDITION = regex(
     r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
@@ -86,6 +95,11 @@ def _read_line(written: str) -> BareLine | None:
     bare = _BULLET.sub("", written).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
     command, remark = _split(bare)
+    if _FULL_STOP.search(command):
+        command = _FULL_STOP.sub("", command)
+        if not shows_command(command) and not _is_known_call(command):
+            # `docker-compose e2e tests.` is a sentence.
+            return None
     if _is_prose(command):
         return None
 
@@ -103,6 +117,13 @@ def _read_line(written: str) -> BareLine | None:
     if found is Likeness.MAYBE and is_lone_name:
         return BareLine(Check(command))
     return None
+
+
+def _is_known_call(command: str) -> bool:
+    """Whether a line is a call of the table of programs and nothing else: `npm test`."""
+    name = Command.parse(command).last.name
+    known = name.count(" ")
+    return known > 0 and command.count(" ") == known + name.endswith(" run")
 
 
 def _is_prose(command: str) -> bool:

@@ -8,6 +8,7 @@ between quotes or backticks become `⟦0⟧`, `⟦1⟧`; several of them joined 
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
@@ -52,7 +53,9 @@ _CLAUSE_END = regex(
     r"|(?<=[\d⟧])\s(?=[✅✓✔☑] )"
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
     r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
-    r"(?= (?:with|including|→|->|=>) )"
+    r"(?!(?:(?<=finishes)|(?<=completes)|(?<=terminates)) with (?:an? )?(?:errors?|failures?)\b)"
+    # "7 → 0" tells how it was and how it is.
+    r"(?!(?<=\d) (?:→|->|=>) \d)(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
@@ -72,6 +75,14 @@ _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
 _MEASURED = regex(r"\d ?(?:[^\W\d]+|%)?\s*$")
 _GREEN_LATER = any_of("green later", r"\W*")
+# "fails first, then passes": only how it ends is asked for.
+_GREEN_NOW = regex(
+    r"\W*(?:(?:and )?then|now|afterwards)\s+(?:it )?"
+    r"(?:pass(?:es)?|succeeds?|(?:is |turns )?green)\b"
+    r"|\W*pass(?:es)?\s+(?:after|afterwards|now|then|once)\b",
+    re.IGNORECASE,
+)
+_RED = ("fails", "red", "exits")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
@@ -146,6 +157,8 @@ def _without_remark(brackets: re.Match[str]) -> str:
 def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
     """Return the clauses of a sentence; none says anything if one takes the others back."""
     found = list(_split_sentence(sentence, values))
+    if found and found[0].text.startswith(_RED):
+        found = list(dropwhile(lambda one: not _GREEN_NOW.match(one.source), found)) or found
     if any(_RETRACTING.match(clause.source) for clause in found):
         return [Clause("", (), clause.source) for clause in found]
     return found
@@ -224,7 +237,7 @@ def _is_printed(capitals: str) -> bool:
 def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
-        joint = "/" if match[2] == "or" else "&"
+        joint = "/" if match[2] in ("or", "and/or") else "&"
         indexes = joint.join(_JOINT.split(f"{match[1]}{joint}{match[4]}"))
         text = f"{text[: match.start()]}⟦{indexes}⟧{text[match.end() :]}"
     return text

@@ -17,8 +17,8 @@ _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
     (
-        "ack ag awk bash cmp comm curl cut diff egrep fgrep grep head jq rg sed sh sort tail tr"
-        " uniq wc"
+        "ack ag awk bash chmod chown cmp comm cp curl cut diff egrep fgrep grep head jq mkdir mv rg"
+        " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
     ).split()
 )
 _INCOMPLETE = frozenset(
@@ -67,6 +67,8 @@ _NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$
 _ASSIGNED = regex(r" ?.?=| (?:: |->|\{)")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
+# `test result: ok`
+_LABEL = regex(r" \w+: ")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(
@@ -145,7 +147,12 @@ def is_only_words(text: str) -> bool:
     first, rest = _split_program(text.strip())
     if first not in _VERBS:
         return False
-    return not _is_typed(rest) and not _PATHLIKE.search(rest)
+    return not shows_command(rest)
+
+
+def shows_command(rest: str) -> bool:
+    """Whether an operator, an option or a path shows that words are part of a command line."""
+    return _is_typed(rest) or _PATHLIKE.search(rest) is not None
 
 
 def without_prompt(text: str) -> str:
@@ -243,6 +250,8 @@ def _everyday_likeness(rest: str) -> Likeness:
     """Return the likeness of a line that starts with `make`, `test`, `time`, …"""
     if not rest:
         return Likeness.MAYBE
+    if _LABEL.match(rest):
+        return Likeness.NONE
     is_short = len(rest.split()) < 3
     if is_short or _is_typed(rest) or _PATHLIKE.search(rest):
         return Likeness.SURE

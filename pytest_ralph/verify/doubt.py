@@ -27,7 +27,10 @@ _SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
 _FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
-    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|may (?:remain|stay|only))\b",
+    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|gone|removed|removal|absent"
+    r"|absence|deleted|disappeared|eliminated|(?:fewer|less) (?:[\w-]+ )?than"
+    r"|(?:may|might|can|could) (?:still |only )?(?:remain|stay|only|returns?|finds?|shows?|lists?"
+    r"|match|appear))\b",
     re.IGNORECASE,
 )
 _CODE = regex(r"`[^`]*`")

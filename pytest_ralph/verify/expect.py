@@ -290,6 +290,11 @@ _ERRORS = (
 )
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
+# A part of a file: what is in it is in the file.
+_PART = (
+    r"(?:(?:dev|peer|optional)?_?dependencies|scripts|front ?matter|exports|imports"
+    r"|[a-z]\w* (?:section|block|object|array|table|header))"
+)
 _AROUND = (
     r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
     r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
@@ -496,6 +501,12 @@ PATTERNS = (
         "text in the output",
         _form(rf"{_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
         statements.contained,
+    ),
+    Pattern(
+        "text in a part of a file",
+        _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES} in {_PART}"),
+        statements.contained,
+        of=lambda command: shows_contents(command) or searches(command),
     ),
     Pattern("further text", regex(_VALUES), statements.further_text),
     Pattern(

@@ -1,4 +1,7 @@
-"""Find values in a command that only a person can fill in: `<name>`, `{{name}}`, `…`."""
+"""Find values in a command that only a person can fill in: `<name>`, `{{name}}`, `…`.
+
+In the address or a header of an HTTP request `{name}` is one too.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,20 @@ _HEADER_LEFT_OUT = regex(
     r"[:=] ?(?:\w+ )?\.\.\.[\"']|(?:(?:-H|--header|\bWHERE)\b[^\n]*[:= ]|\s-[km] [\"'])"
     r"<[A-Za-z][\w-]*>[\"';]"
 )
+_NAME_IN_BRACES = r"(?<![$%@\\{])\{[A-Za-z_][\w-]*\}"
+_HTTP = regex(r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s[^|;\n]*")
+_TEMPLATE = regex(
+    rf"(?:https?://|\blocalhost\b|\s\"?:\d|\$\{{?\w+\}}?/|\b\d+\.\d+\.\d+\.\d+)"
+    # `?query={users{id}}` is a query in GraphQL.
+    rf"(?:[^\s\"'?]*|[^\s\"']*[?&](?!query=)[\w-]+=){_NAME_IN_BRACES}"
+    rf"|(?:-H|--header)[ =]?(?:\"[^\"]*|'[^']*){_NAME_IN_BRACES}"
+    rf"|\s[A-Z][\w-]+:[\"']?[^\s\"']*(?: [^\s\"']*)?{_NAME_IN_BRACES}"
+)
+# What a request sends, and how curl prints the answer, may well hold braces.
+_SENT = regex(
+    r"\s(?:-[dFw]|--data[\w-]*|--json|--form|--write-out)[ =]?"
+    r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+)"
+)
 _QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
 # In quotes or behind a backslash a bracket is what is looked for, in a comment it is prose.
 _NOT_RUN = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?<!\S)#[^\n]*", re.DOTALL)
@@ -26,6 +43,8 @@ def has_placeholder(command: str) -> bool:
     if _IN_BRACKETS.search(_NOT_RUN.sub("Q", command)):
         return True
     if _HEADER_LEFT_OUT.search(command):
+        return True
+    if any(_TEMPLATE.search(_SENT.sub(" ", request)) for request in _HTTP.findall(command)):
         return True
     return bool(_LEFT_OUT.search(_QUOTED.sub("Q", command)))
 

@@ -17,7 +17,7 @@ _NO_COMMAND = any_of("no command", "", "$")
 MAX_LENGTH = 50_000
 # How much of a field is shown as the reason why a person has to look.
 _MAX_REASON = 500
-_PLACEHOLDER_MARKS = ("<", "{{", "…", "...")
+_PLACEHOLDER_MARKS = ("<", "{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
 _MIXED = "alternatives mixed with other commands: "
 _POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)
@@ -101,7 +101,7 @@ def _is_one_span(text: str) -> bool:
 
 
 def may_have_placeholder(command: str) -> bool:
-    """Whether a command may hold `<name>`, `{{name}}`, `…` or `...`: a quick look."""
+    """Whether a command may hold `<name>`, `{name}`, `…` or `...`: a quick look."""
     return any(mark in command for mark in _PLACEHOLDER_MARKS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -48,8 +49,15 @@ _LEAD_END = regex(
     r"(?:\b(?:from|of|for|by|when running|after running|in|with)\W*|:\s*)$", re.IGNORECASE
 )
 _DIGIT = regex(r"\d")
-# `No leftovers:` in front of a search, which must find nothing.
-_NONE_OF_IT = regex(r"\W*(?:no|zero) [^:]*:\s*", re.IGNORECASE)
+# `No leftovers:`, `Check for stale imports:` in front of a search, which must find nothing.
+_NONE_OF_IT = regex(
+    r"\W*(?:(?:no|zero) [^:]*|(?:check|grep|search|look|scan)\w* for (?:any )?(?:other )?"
+    r"(?:remaining|leftover|left-over|stale|residual|lingering|dangling|orphaned|stray|hard-?coded"
+    r"|leaked|forbidden) (?:[\w-]+ ){0,3}"
+    r"(?:references?|imports?|us(?:ag)?es?|mentions?|occurrences?|issues?|instances?|calls?|names?"
+    r"|links?|paths?|todos?|code|secrets?|credentials?|passwords?|keys?|values?|urls?)):\s*",
+    re.IGNORECASE,
+)
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
 _AMOUNT = regex(
     r"\d+ ?%|[<>≥≤]=? ?\d|\b(?:at least|at most|more than|less than|under|over) \d", re.IGNORECASE
@@ -63,6 +71,10 @@ _CLAIM_BEFORE = regex(
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
+# "`make lint` (or `make check`)": what the brackets name instead.
+_INSTEAD_IN_BRACKETS = any_of("or", r"\(\s*", r"(?!\w)[^()]*$")
+# The directory that the commands behind `cd web` run in.
+_ENTERS_DIRECTORY = regex(r"cd (?P<path>[\w.][\w./@-]*)")
 # A line between two scripts that only joins them.
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 
@@ -74,6 +86,8 @@ class Reading:
     checks: list[Check] = field(default_factory=list)
     # For each check, whether it is an alternative to the one before.
     alternatives: list[bool] = field(default_factory=list)
+    # The commands of alternatives in brackets: "`make lint` (or `make check`)".
+    in_brackets: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     # What a passage before a list says about all of its items.
     common: str = ""
@@ -97,6 +111,16 @@ class Reading:
         """Whether only some of the checks are alternatives, so that what is enough is unclear."""
         return any(self.alternatives[1:]) and not self.any_is_enough
 
+    def drop_alternatives_in_brackets(self) -> None:
+        """Leave out what stands in brackets as an alternative to one of several commands."""
+        if not self.mixes_alternatives:
+            return
+        for at in reversed(range(1, len(self.checks))):
+            command = self.checks[at].command
+            if self.alternatives[at] and command in self.in_brackets:
+                del self.checks[at], self.alternatives[at]
+                self.unread.append(f"or `{command}`")
+
 
 def read(text: str) -> Reading:
     """Return what a field asks for; it has no checks where a person has to look."""
@@ -109,6 +133,7 @@ def read(text: str) -> Reading:
             _take_script(passage, reading)
         else:
             _take_passage(passage, reading)
+    reading.drop_alternatives_in_brackets()
     has_code = any(isinstance(one, Script) or one.has_code for one in passages)
     if not has_code:
         return _read_without_backticks(text)
@@ -206,7 +231,9 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         _take_words(found[0].before, reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
-    for mention, is_alternative in zip(found, _alternatives(found), strict=True):
+    in_brackets = _alternatives_in_brackets(found)
+    alternatives = _alternatives(found, in_brackets)
+    for mention, is_alternative, is_aside in zip(found, alternatives, in_brackets, strict=True):
         demands = _demands_of(mention, shared, len(found) == 1, reading)
         if not demands.expect:
             command = Command.parse(mention.command)
@@ -217,8 +244,23 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
             if may_find_nothing(command, demands.unread):
                 demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         reading.unread += demands.unread
+        entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
+        if entered and not entered["path"].startswith(".."):
+            # `cd web`, …, `cd api`: both lie in the root.
+            directory = None
         check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
         reading.add(check, is_alternative)
+        if entered:
+            directory = _joined(directory, entered["path"])
+            reading.directory = directory
+        if is_aside:
+            reading.in_brackets.append(mention.command)
+
+
+def _joined(directory: str | None, path: str) -> str | None:
+    """Return a path from a directory on, or None if that is not below the root."""
+    joined = posixpath.normpath(posixpath.join(directory or "", path))
+    return None if joined.startswith((".", "/")) else joined
 
 
 def _demands_of(mention: Mention, shared: str, is_only: bool, reading: Reading) -> Demands:
@@ -242,17 +284,29 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
     return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
 
 
-def _alternatives(found: Sequence[Mention]) -> list[bool]:
+def _alternatives_in_brackets(found: Sequence[Mention]) -> list[bool]:
+    """Return for each command whether it stands in brackets that begin with "or"."""
+    inside: list[bool] = []
+    is_open = False
+    for mention in found:
+        begins = mention.is_alternative and _INSTEAD_IN_BRACKETS.search(in_english(mention.before))
+        is_open = bool(begins) or (is_open and ")" not in mention.before)
+        inside.append(is_open)
+    return inside
+
+
+def _alternatives(found: Sequence[Mention], in_brackets: Sequence[bool]) -> list[bool]:
     """Return for each command whether it is an alternative to the one before.
 
     In `A, B or C` B is one too.
     """
     alternatives: list[bool] = []
     is_list = False
-    for mention in reversed(found):
-        is_alternative = mention.is_alternative or (is_list and mention.before.strip() == ",")
+    for mention, is_aside in zip(reversed(found), reversed(in_brackets), strict=True):
+        is_in_list = is_list and mention.before.strip() == ","
+        is_alternative = mention.is_alternative or is_in_list or is_aside
         alternatives.append(is_alternative)
-        is_list = is_alternative
+        is_list = is_alternative and not is_aside
     return alternatives[::-1]
 
 

@@ -20,6 +20,7 @@ from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
+from pytest_ralph.verify.work import is_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +40,7 @@ _OR = any_of(
     "or",
     r"(?:^|[\s(,;])",
     r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:verify|check|confirm|ensure)\b[^`.;]*\s(?=via|with|using))?"
-    r"(?:(?:run|just|use|simply|via|with|the|using)\s+)*\(?$",
+    r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
 # "`a` or, failing that, `b`" says nothing about `a`.
 _SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
@@ -66,6 +67,11 @@ _BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
 _DESCRIBED = any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b")
 # `make check` passes (`make watch` to follow it)
 _AID_BEFORE = regex(r"\(\s*$")
+# `make check` (troubleshooting: `make clean`)
+_ASIDE_BEFORE = any_of("aside", r"\(\s*(?:to )?", r"\s*:?\s*$")
+# `make check`, if it fails, `make clean`
+_BREAK = regex(r"\s*[,;:(—–-]")
+_ON_FAILURE = any_of("on failure", r"[\s,;:(—–-]*\b", r"(?!\w)")
 _AID_AFTER = regex(r"\s+to\s+\w", re.IGNORECASE)
 _NOTED = any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b")
 _SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
@@ -75,6 +81,7 @@ _USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 _HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
 # These look something up; they are never what a page shows.
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
+_MADE_WITH = any_of("made with", r"\b", r"\s+(?:with|via|using|by|through)\s*$")
 _TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
 _STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
 _RUN = any_of("run", r"\b", r"\W*$")
@@ -114,8 +121,9 @@ _LAST_CLAUSE = regex(
 )
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
-    r"[\s,;]*\b(?:and then|and|or|then|plus|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且"
-    r"|和)(?: either)?\W*$",
+    r"[\s,;]*\b(?:and then|(?:and )?finally|(?:and )?lastly|followed by|and|or|then|plus"
+    r"|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
+    r"(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
     re.IGNORECASE,
 )
 _SERVER = any_of("server", "", "$")
@@ -197,11 +205,15 @@ def _is_conditional(span: Span) -> bool:
         # It is about the next command.
         return False
     after = in_english(span.after)
+    if _BREAK.match(after) and _ON_FAILURE.match(after) and len(span.following) > 1:
+        return False
     return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
 
 
 def _is_behind_condition(span: Span) -> bool:
     """If a simulator is available, `make ios`."""
+    if span.has_command and _ON_FAILURE.match(in_english(span.lead)):
+        return True
     clause = in_english(span.clause)
     joined = _JOINED_CONDITION.search(clause[-_CONDITION_LENGTH:])
     return bool(_CONDITION_BEFORE.match(clause) or joined)
@@ -209,7 +221,11 @@ def _is_behind_condition(span: Span) -> bool:
 
 def _is_aid(span: Span) -> bool:
     """Whether it stands in brackets behind a command, with what it is good for."""
-    if not span.has_command or not _AID_BEFORE.search(span.lead):
+    if not span.has_command:
+        return False
+    if _ASIDE_BEFORE.search(span.lead):
+        return True
+    if not _AID_BEFORE.search(span.lead):
         return False
     return bool(_AID_AFTER.match(span.after))
 
@@ -313,6 +329,11 @@ RULES = (
     SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
     SpanRule("aid in brackets", _is_aid, Use.OPTIONAL),
     SpanRule("shown", _is_shown, Use.NAME),
+    SpanRule(
+        "made with",
+        lambda span: _MADE_WITH.search(span.before) and is_work(span.text),
+        Use.OPTIONAL,
+    ),
     SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
     SpanRule(
         "step before",
@@ -399,8 +420,14 @@ def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use
         return prose(pieces[index + 1 : reach])
     next_index, next_use = following
     words = prose(pieces[index + 1 : min(next_index, reach)])
+    on_failure = _ON_FAILURE.match(in_english(words))
+    if on_failure and next_use is Use.OPTIONAL:
+        return ""
     words = _NUMBER_BEHIND.sub("", words)
-    words = _SECOND_CHOICE.sub("", _CONNECTIVE.sub("", words))
+    english = in_english(words)
+    if _CONNECTIVE.search(english):
+        words = _CONNECTIVE.sub("", english)
+    words = _SECOND_CHOICE.sub("", words)
     if _LABEL.fullmatch(words):
         return ""
     own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)

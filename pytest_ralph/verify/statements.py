@@ -29,6 +29,7 @@ from pytest_ralph.verify.stdout_kind import (
     lists_names,
     prints_in_turn,
     prints_numbers,
+    prints_sql_table,
     searches,
     shows_contents,
 )
@@ -42,6 +43,10 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
+    # "ok. N passed", "12/N", "in XX files"
+    r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
+    r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
+    r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
@@ -56,6 +61,7 @@ _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
 _RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
+_INCLUDES = regex(r"(?:now |also )*includes? ")
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
 
@@ -340,8 +346,8 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
-    if searches(said.command):
-        # It prints the whole line, with the name of the file or its number in front.
+    if searches(said.command) or prints_sql_table(said.command):
+        # It prints the whole line, with the name of the file or its number in front, or a table.
         return contained(said)
     if "only" in said.clause.source and said.command.stdout is Stdout.LINES:
         return contained(said)
@@ -356,6 +362,9 @@ def contained(said: Statement) -> Answer:
     if said.verb == "creates" and not names_stream(source):
         return None
     is_joined = said.verb == "with" or source.startswith("including")
+    if _INCLUDES.match(source) and said.command.last.role == "test" and not said.is_about_output:
+        # "`npm test` now includes `auth.test.ts`": which tests are run.
+        return None
     if is_joined and said.is_of_tool and not said.is_about_output:
         # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
         return None

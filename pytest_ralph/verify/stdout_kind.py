@@ -14,9 +14,16 @@ _SUMMARY_OPTION = re.compile(r"--(?:short)?stat\b.*")
 _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
+_ONE_LINE_OPTION = re.compile(r"--oneline|--(?:format|pretty)(?:=.*)?|-[A-Za-z]*s[A-Za-z]*")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
 _QUIETED = frozenset(["cmp", "egrep", "fgrep", "grep", "rg"])
+# A client of a database that is not told to print values only.
+_SQL_CLIENT = re.compile(r"\b(?P<client>psql|mysql|mariadb)\b")
+_VALUES_ONLY = {
+    "psql": re.compile(r"\s(?:-[A-Za-z]*t[A-Za-z]*|--tuples-only)\b"),
+    "mysql": re.compile(r"\s(?:-[A-Za-z]*N[A-Za-z]*|--skip-column-names)\b"),
+}
 _EXITING_CODE = re.compile(r"\bexit\(")
 _PRINTING_CODE = re.compile(r"print|puts|console|write|echo|say ")
 _STATUS_OPTION = re.compile(r"-[A-Za-z]*[iIv]|--include|--head|--verbose")
@@ -50,8 +57,19 @@ def prints_something(command: Command) -> bool:
     """Whether it has output even if there is nothing to list: a verdict of its own, a heading."""
     if ends_with_echo(command):
         return True
+    if prints_sql_table(command) == "psql":
+        return True
     last = command.last
     return last.is_listed("headed") and not has_option(last, _BODY_ONLY_OPTION)
+
+
+def prints_sql_table(command: Command) -> str:
+    """Return the client that prints the answer of a database with headings, if it does."""
+    client = _SQL_CLIENT.search(command.last.source)
+    if client is None:
+        return ""
+    name = "psql" if client["client"] == "psql" else "mysql"
+    return "" if _VALUES_ONLY[name].search(command.last.source) else name
 
 
 def ends_with_echo(command: Command) -> bool:
@@ -107,6 +125,11 @@ def adds_lines(command: Command) -> bool:
     if last.is_listed("tables"):
         return not has_option(last, _BODY_ONLY_OPTION)
     return last.program == "git" and has_option(last, _SUMMARY_OPTION)
+
+
+def prints_blocks(command: Command) -> bool:
+    """Whether it prints several lines for each thing that it lists: `git log -3`."""
+    return command.last.name == "git log" and not has_option(command.last, _ONE_LINE_OPTION)
 
 
 def counts_only(command: Command) -> bool:

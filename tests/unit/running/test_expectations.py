@@ -141,7 +141,19 @@ def test_every_operator_of_the_contract_is_in_both_tables() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("3", 3), ("0x10", None), ("1e3", None), ("", None), ("1 2", 1), ("12 passed", 12)],
+    [
+        ("3", 3),
+        ("0x10", None),
+        ("1e3", None),
+        ("", None),
+        ("1 2", 1),
+        ("12 passed", 12),
+        (" count \n-------\n     3\n(1 row)\n\n", 3),
+        (" n | m \n---+---\n 3 | 4\n(1 row)\n", None),
+        (" count \n-------\n     3\n     4\n(2 rows)\n", None),
+        ("COUNT(*)\n3\n", 3),
+        ("names\n3\n", None),
+    ],
 )
 def test_the_number_a_command_printed(text: str, number: float | None) -> None:
     assert leading_number(text) == number

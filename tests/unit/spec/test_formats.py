@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pytest_ralph.spec.document import Spec
+
+if TYPE_CHECKING:
+    from pytest_ralph.verify.model import Verify
 
 
 def commands(source: str) -> list[str]:
@@ -221,6 +226,99 @@ def test_a_checkpoint_names_commands_in_its_title(verify: str, found: list[str])
     assert commands(f"# Tasks\n\n{title}\n{fields}\n") == found
 
 
+def checkpoint(verify: str, do: str, title: str = "Local quality check") -> Verify:
+    source = f"- [ ] 4.1 {title}\n  - **Do**: {do}\n  - **Verify**: {verify}\n"
+    [task] = Spec.parse(source).tasks
+    return task.verify
+
+
+@pytest.mark.parametrize(
+    ("verify", "found"),
+    [
+        ("All commands pass with no errors", 2),
+        ("All commands above exit 0", 2),
+        ("both commands must exit with code 0.", 2),
+        ("All two of the commands succeed ✅", 2),
+        ("The commands above all pass", 2),
+        ("Run all 2 commands and check their exit codes", 2),
+        ("All 3 commands exit 0", 0),
+        ("All commands pass, and the page loads", 0),
+        ("All scripts pass", 0),
+    ],
+)
+def test_a_checkpoint_names_commands_in_its_do_field(verify: str, found: int) -> None:
+    read = checkpoint(verify, "Run `make lint`, `make test`. Fix any issues.")
+    assert [check.command for check in read.checks] == ["make lint", "make test"][:found]
+
+
+def test_what_a_checkpoint_says_further_is_unread() -> None:
+    read = checkpoint("All commands exit 0; one known warning", "Run `make lint`")
+    assert (read.describe(), read.unread) == ("make lint", ("one known warning",))
+
+
+def test_expected_output_of_a_checkpoint_is_that_of_its_steps() -> None:
+    do = """
+    1. Count: `grep -c Pass log.txt` -- returns 3
+    2. `./total.sh` returns ~203
+    3. Reject: `./total.sh --bogus` exits non-zero"""
+    read = checkpoint("All commands pass with expected output", do)
+    assert read.describe() == (
+        "grep -c Pass log.txt, stdout == 3 and ./total.sh and "
+        "./total.sh --bogus, exit status nonzero"
+    )
+    assert read.unread == ("returns ~203",)
+
+
+def test_a_step_that_changes_something_is_no_check_of_a_checkpoint() -> None:
+    do = """
+    1. `npm ci`
+    2. `mkdir -p out && cp a.txt out`
+    3. `sed -i s/a/b/ out/a.txt`
+    4. `cd web && npm run lint`
+    5. `git add . && git commit -m "done"`
+    6. `git diff --exit-code`
+    7. `git push`
+    8. `git tag v1.0.0`
+    9. `pnpm lint`"""
+    read = checkpoint("All commands exit 0", do)
+    assert read.describe() == "cd web && npm run lint and git diff --exit-code and pnpm lint"
+
+
+@pytest.mark.parametrize(
+    ("do", "found"),
+    [
+        ("`pytest -k new` fails; write it; `pytest -k new` passes", "pytest -k new"),
+        ("Run `npx eslint . --fix`, then `npm run lint`", "npm run lint"),
+        ("Run `cargo fmt`", "cargo fmt"),
+        ("Replace `pytest -q` with `pytest -n 2` in `tox.ini`", "manual: All commands pass"),
+        ("Add a script that runs `npm test` to `ci.yml`", "manual: All commands pass"),
+    ],
+)
+def test_only_what_checks_something_counts_for_a_checkpoint(do: str, found: str) -> None:
+    assert checkpoint("All commands pass", do).describe() == found
+
+
+def test_a_checkpoint_that_counts_its_commands_counts_formatters() -> None:
+    read = checkpoint("Both commands pass", "Run `cargo fmt` and `cargo test`")
+    assert read.describe() == "cargo fmt and cargo test"
+
+
+def test_the_commands_of_a_checklist_of_criteria_are_run() -> None:
+    read = checkpoint("All commands above exit 0", "AC-1.1: `make test`", "AC checklist")
+    assert read.describe() == "make test"
+
+
+def test_a_checkpoint_without_a_do_field_names_the_items_above_its_fields() -> None:
+    source = (
+        "- [x] **T-03** Quality gates\n"
+        "  - `make lint` — zero lints\n"
+        "  - `make test` — all 204 tests pass\n"
+        "  - **Progress**: `make slow` was run\n"
+        "  - **Verify**: all two commands exit 0\n"
+    )
+    assert commands(source) == ["make lint", "make test"]
+
+
 @pytest.mark.parametrize(
     ("verify", "unread"),
     [
@@ -235,6 +333,33 @@ def test_an_exit_status_alone_is_that_of_the_title(verify: str, unread: tuple[st
     [task] = Spec.parse(f"- [ ] 1.1 Run `make lint`\n  - **Verify**: {verify}\n").tasks
     assert [check.command for check in task.verify.checks] == ["make lint"]
     assert task.verify.unread == unread
+
+
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        (("### V-T1: Run lint", "### V-T2: Look", "### V-T3: Check"), ["V-T1", "V-T2", "V-T3"]),
+        (("### US2-T1: A", "### US2-T2: B", "### US3-T1: C"), ["US2-T1", "US2-T2", "US3-T1"]),
+        (("#### V-T1: A", "### V-T2: B", "### V-T3: C"), ["V-T2", "V-T3"]),
+        (("### FR-1: A", "### V-A1: B", "### V-T3: C"), ["V-T3"]),
+        (("### 1. Overview", "### Notes", "### V-T3: C"), ["V-T3"]),
+    ],
+)
+def test_headings_beside_tasks_with_the_same_kind_of_id_are_tasks(
+    headings: tuple[str, str, str], found: list[str]
+) -> None:
+    first, second, third = headings
+    source = (
+        "## Archive\n\n"
+        f"{first}\n- Command: `make lint`\n\n{second}\n- Run `make docs`\n\n"
+        f"{third}\n- Verify: `make test`\n"
+    )
+    tasks = Spec.parse(source).tasks
+    assert [task.id for task in tasks] == found
+    assert [task.verify.describe() for task in tasks] == [
+        *["no Verify field"] * (len(found) - 1),
+        "make test",
+    ]
 
 
 def test_a_heading_and_its_only_box_are_one_task() -> None:

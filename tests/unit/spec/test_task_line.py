@@ -90,6 +90,7 @@ def test_a_numbered_checkbox_is_a_task(
         "- [ ] CI is green",
         "- [ ] TC-1.1: the form is shown",
         "- [ ] EC-2.1 is handled",
+        "- [ ] **Q-3 answered** (2026-07-15): free tier",
         "- [ ] [the docs](docs.md) are updated",
         "- [ ] Step 1.1: Write it",
         "- [ ] 1.1-1.4 are done",

@@ -214,7 +214,7 @@ def test_a_second_choice_says_nothing_about_the_first() -> None:
 
 
 def test_alternatives_among_other_commands_are_manual() -> None:
-    verify = read_verify("- Lint: `make a`\n- Test: `make b` (or `make c`)")
+    verify = read_verify("- Lint: `make a`\n- Test: `make b` or `make c`")
     assert verify.checks == ()
     assert (verify.manual or "").startswith("alternatives mixed with other commands: ")
 
@@ -256,6 +256,24 @@ def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) ->
 def test_prose_may_name_the_working_directory(text: str, directory: str | None) -> None:
     (check,) = read_verify(text).checks
     assert check.directory == directory
+
+
+@pytest.mark.parametrize(
+    ("text", "directories"),
+    [
+        ("`cd web`, then `npm test`", [None, "web"]),
+        ("- `cd web/`\n- `npm ci`\n- `npm test`", [None, "web", "web"]),
+        ("- `cd web`\n- `make`\n- `cd api`\n- `make`", [None, "web", None, "api"]),
+        ("- `cd web`\n- `make`\n- `cd ../api`\n- `make`", [None, "web", "web", "api"]),
+        ("- `cd web`\n- `cd ..`\n- `make`", [None, "web", None]),
+        ("- `cd $DIR`\n- `make`", [None, None]),
+        ("`cd web && make` and `make`", [None, None]),
+    ],
+)
+def test_a_command_that_changes_the_directory_does_so_for_those_behind_it(
+    text: str, directories: list[str | None]
+) -> None:
+    assert [check.directory for check in read_verify(text).checks] == directories
 
 
 @pytest.mark.parametrize(

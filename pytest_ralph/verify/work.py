@@ -1,0 +1,43 @@
+"""Commands that do work: once it is done, running them again shows nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_ralph.shell.command import Command
+from pytest_ralph.shell.stdout import has_option
+from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from pytest_ralph.shell.command import Stage
+
+_CHANGING = frozenset("chmod cp kill killall ln mkdir mv pkill rm rmdir tee touch".split())
+# `yarn` installs, `yarn lint` runs a script.
+_INSTALLING = frozenset(
+    "add ci create download get i init install remove require restore sync tidy uninstall update"
+    " upgrade".split()
+)
+_PREPARING = frozenset("cd export set source .".split())
+_LIST_OPTION = regex(r"-l|--list")
+
+
+def is_work(command_line: str) -> bool:
+    """Whether a command only installs, changes files, commits or publishes."""
+    stages = Command.parse(command_line).own_stages
+    doing = [stage for stage in stages if stage.program not in _PREPARING]
+    return bool(doing) and all(map(_changes_something, doing))
+
+
+def _changes_something(stage: Stage) -> bool:
+    if stage.program in _CHANGING or stage.changes_remote:
+        return True
+    if stage.role == "install":
+        return not stage.operands or not _INSTALLING.isdisjoint(stage.operands)
+    if stage.program == "sed":
+        return "-i" in stage.option_names
+    if stage.program != "git":
+        return False
+    if stage.operands[:1] == ("tag",):
+        return len(stage.operands) > 1 and not has_option(stage, _LIST_OPTION)
+    # `git status` and the like have another role.
+    return stage.role == "versions"
