@@ -191,15 +191,22 @@ class FailureContext:
         logged = set(logged_tracebacks(self.output.lines))
         raised = [one for one in exceptions(self.output) if one.line not in logged]
         found = [with_owner(self, one) for one in (*causes_of(self.output, ignored), *raised)]
-        remarks = {one.line for one in self.diagnostics if one.level}
-        # What a checker says about a place in a file is about the code, whatever words it uses.
-        found = [
-            one
-            for one in found
-            if not (one.line in remarks or ASSERTED.match(one.error))
-            or one.verdict not in OUTSIDE_CODE
-        ]
-        return (*found, *self._absences)
+        return (*filter(self._is_credible, found), *self._absences)
+
+    def _is_credible(self, finding: Finding) -> bool:
+        """Return whether a line is not only worded like a cause outside the code.
+
+        What a checker says about a place in a file is about the code, whatever words it uses, and
+        what stands behind an AssertionError are values.
+        """
+        if finding.verdict not in OUTSIDE_CODE:
+            return True
+        return finding.line not in self._remarked and not ASSERTED.match(finding.error)
+
+    @cached_property
+    def _remarked(self) -> frozenset[int]:
+        """Numbers of the lines that give a level, such as "error", to a place in a file."""
+        return frozenset(diagnostic.line for diagnostic in self.diagnostics if diagnostic.level)
 
     @cached_property
     def cause(self) -> Finding | None:

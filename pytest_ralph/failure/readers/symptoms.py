@@ -37,24 +37,38 @@ def read_symptom(context: FailureContext) -> Finding | None:
         return _read_death(context)
     if best.verdict == "assertion" and "test" not in context.roles and _is_of_library(context):
         return replace(best, verdict="crash")
-    role = _speaker_role(context, best)
-    is_remark = role in COMPLAINING_ROLES and best.verdict == "comparison"
-    if not context.is_known_at(best.line) and not is_remark:
-        # Its words are clearer than what the name of a tool suggests.
-        role = best.verdict
-    if best.verdict in COMPLAINING_ROLES & context.stated_roles:
-        # One of several commands, such as the formatter before the tests.
-        role = best.verdict
-    if role in BY_ROLE and best.verdict in BY_ROLE | {"comparison"}:
-        own = [finding for finding in context.findings if finding.verdict == role]
-        best = first_statement([*own, *error_messages(context)]) or best
-        best = replace(best, verdict=role)
-    elif best.verdict == "build":
-        best = first_statement([best, *error_messages(context)]) or best
+    best = _as_meant(context, best)
     if best.verdict in COMPLAINING_ROLES and SUMMARY.search(best.error):
         # Quote what a linter complains about in place of its count.
         return read_complaint(context, best.verdict) or best
     return best
+
+
+def _as_meant(context: FailureContext, symptom: Finding) -> Finding:
+    """Return the symptom with the verdict and the line that the tool's role gives it."""
+    role = _deciding_role(context, symptom)
+    if role in BY_ROLE and symptom.verdict in BY_ROLE | {"comparison"}:
+        own = [finding for finding in context.findings if finding.verdict == role]
+        stated = first_statement([*own, *error_messages(context)]) or symptom
+        return replace(stated, verdict=role)
+    if symptom.verdict == "build":
+        return first_statement([symptom, *error_messages(context)]) or symptom
+    return symptom
+
+
+def _deciding_role(context: FailureContext, symptom: Finding) -> str:
+    """Return what decides about a symptom: the role of the tool, or the symptom's own words."""
+    if symptom.verdict in COMPLAINING_ROLES & context.stated_roles:
+        # One of several commands, such as the formatter before the tests.
+        return symptom.verdict
+    role = _speaker_role(context, symptom)
+    if context.is_known_at(symptom.line):
+        return role
+    if role in COMPLAINING_ROLES and symptom.verdict == "comparison":
+        # Linters, too, say what they expected.
+        return role
+    # The words are clearer than what the name of a tool suggests.
+    return symptom.verdict
 
 
 def _read_death(context: FailureContext) -> Finding:
