@@ -10,7 +10,7 @@ NOT_A_NAME = re.compile(
     r"""(?:
       tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
     | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
-    | build | the\ build | results? | overall | test\ run | test\ suite
+    | warnings?\b.*\d.* | build | the\ build | results? | overall | test\ run | test\ suite
     | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
@@ -39,13 +39,15 @@ REMARK = re.compile(
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
-NUMBER = re.compile(r"^(?:\{\d+\}|\d+[.)]|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+")
+NUMBER = re.compile(
+    r"^(?:\{\d+\}|\d+[.)]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
+)
 # `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
     r"^(?:\[fail\]:? +|- |\|[^|]+\| "
     r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
     r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
-    r"|(?:cucumber )?[\w@./\\-]+\.[A-Za-z]\w{0,7}(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
+    r"|(?:cucumber )?[\w@./\\-]+\.(?:[a-z]\w{0,7}|[A-Z])(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
     r"|\[ *[\d.]+ ?m?s\] )+"
 )
 TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNORECASE)

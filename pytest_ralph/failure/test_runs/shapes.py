@@ -80,7 +80,7 @@ SENTENCES = (
     re.compile(
         r"^(?:\S+:\d+(?::\d+)?: )?(?:error: )?\W*"
         r"(?:FAIL(?:URE|ED)?|ERROR|Failure|Error|Failed) in:? (?:test )?"
-        r"[('\"`]?(?P<name>\w+ ?\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
+        r"[('\"`]?(?P<name>[\w.]+(?=: \S)|\w+ ?\([^()]+\)|[^()'\"`]*[^\s()'\"`:])[)'\"`]?"
         r"(?: \(.*)?(?::|: (?P<error>\S.*))?$"
     ),
     # test quantity: wrong answer, Test 'quantity' failed, Test case quantity FAILED: 2 != 6,
@@ -147,7 +147,7 @@ PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
-        r"^(?P<name>\S.*?)(?:(?::| ->?) | \()"
+        r"^(?P<name>\S.*?)(?:(?::| ->?) | \(|\s{2,})"
         r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
         re.IGNORECASE,
     ),
