@@ -203,6 +203,8 @@ class IsolatedRuns:
         # Until the merged state is verified, no other merge may change it.
         with services.tree_lock:
             changes = observed.report.changes
+            paths = [change.path for change in changes]
+            directory_modes = services.tree.directory_modes(paths)
             applied, conflicts = services.worktrees.merge(changes, services.backups)
             if applied is None:
                 # The worktree is going to be brought up to date, without these changes. They are
@@ -213,6 +215,7 @@ class IsolatedRuns:
             fault_point("before verifying a merge")
             verified = self._verify_in(services.root, services.runner)
             if verified.passed:
+                services.tree.record_directory_modes(directory_modes)
                 self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
                 self._remove_worktree()
