@@ -155,6 +155,7 @@ class Worktrees:
         worktree.tree = self._state.write(worktree.container / NEXT_INDEX, worktree.objects)
         fault_point("before a worktree is checked out")
         worktree.git("read-tree", "--reset", "-u", worktree.tree)
+        worktree.take_permissions()
 
         own_index = borrow_repository(self.git, self._location, worktree.path) / "index"
         shutil.copy2(worktree.container / START_INDEX, own_index)

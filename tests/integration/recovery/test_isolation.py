@@ -373,6 +373,47 @@ def test_removed_and_new_files_are_merged(isolated: Project) -> None:
     assert (isolated.root / "n/link").readlink() == Path("new")
 
 
+@pytest.mark.parametrize("mode", [0o444, 0o600, 0o640, 0o500])
+@pytest.mark.parametrize("move", ["mv", "git mv", "mv -f a.key b.key; echo more >> b.key; :"])
+def test_a_moved_file_keeps_its_permissions(isolated: Project, mode: int, move: str) -> None:
+    (isolated.write("a.key", "a key\n")).chmod(mode)
+    (isolated.write("kept.key", "another key\n")).chmod(mode)
+    isolated.git("add", "-A")
+    isolated.git("commit", "-qm", "keys")
+    body = f"{move} a.key b.key; " + append("fixed")
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert not (isolated.root / "a.key").exists()
+    assert (isolated.root / "b.key").stat().st_mode & 0o777 == mode
+    assert (isolated.root / "kept.key").stat().st_mode & 0o777 == mode
+
+    result = isolated.pytester.runpytest("--ralph-undo")
+    assert result.ret == 0
+    assert (isolated.root / "a.key").stat().st_mode & 0o777 == mode
+
+
+def test_a_worktree_that_is_used_again_has_the_permissions(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 First
+          - **Verify**: `test -e one.txt`
+        - [ ] 1.2 Second
+          - **Verify**: `test -e two.key`
+    """)
+    project.write("a.key", "a key\n").chmod(0o600)
+    project.repository()
+    body = """
+        case $task in
+        1.1*) touch one.txt; chmod 666 a.key;;
+        1.2*) mv a.key two.key;;
+        esac
+    """
+    result = project.run(ISOLATED, executor=project.shell(body))
+
+    assert result.ret == 0
+    assert (project.root / "two.key").stat().st_mode & 0o777 == 0o600
+
+
 def test_commit_leaves_out_later_edits(isolated: Project) -> None:
     isolated.tasks.write_text(isolated.tasks.read_text().replace("grep -q fixed", "sh check.sh"))
     # As when a sibling merges its own change of the file before this one is committed.
