@@ -262,7 +262,11 @@ class IsolatedRuns:
         changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
         services = self._services
         words = (services.run_id, self._spec_files.spec.name, task.name)
-        return keep_patch(services.root, services.directory, changes, *words)
+
+        def announce(line: str) -> None:
+            services.announce(f"{task.id}: {line}")
+
+        return keep_patch(services.root, services.directory, changes, *words, announce=announce)
 
     def give_up(self) -> str:
         """Remove the worktree of changes that conflict; return where these are kept."""

@@ -81,6 +81,17 @@ def test_huge_files_are_not_merged(isolated: Project) -> None:
     assert no_worktrees(isolated)
 
 
+def test_large_files_of_a_failed_fix_are_not_kept(isolated: Project) -> None:
+    body = "truncate -s 400M big.bin; echo tried >> parser.txt"
+    result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.3: too large to be kept in a patch: big.bin*"])
+    [patch] = (isolated.root / ".ralph/patches").iterdir()
+    assert "+tried" in patch.read_text()
+    assert patch.stat().st_size < 10_000
+
+
 def test_failed_fix_does_not_touch_the_project(isolated: Project) -> None:
     body = "echo wrong > parser.txt; rm -r specs; echo new > new.txt"
     result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
