@@ -23,7 +23,7 @@ from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.task import is_same_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_ralph.spec.task import Task
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NOT_READ: Seen = ()
 # The fields of a task that say when it is done.
 CHECK_FIELDS = ("Verify", "Done when", "Expect")
+_FIELD = re.compile(r"(?P<indent>[ \t]*)(?:[-*+][ \t]+)?\*\*[^*]+(?:\*\*:|:\*\*)")
 # Another process that saves the file without pause must not keep a run waiting for ever.
 _MAX_TRIES = 100
 
@@ -339,7 +340,7 @@ def cleared_line(line: str) -> str:
     return line
 
 
-def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
+def own_version(in_head: str, now: Spec, edits: Sequence[DocumentEdit]) -> str:
     """Return the text `in_head` with `edits`, and the fix tasks and ticks that the spec has now.
 
     That is what a commit holds: a person may be editing the plan while its tasks are worked on,
@@ -354,7 +355,8 @@ def own_version(in_head: str, now: Spec, edits: Iterable[DocumentEdit]) -> str:
             if made.removed or not no_fixes.isdisjoint(made.blocks):
                 text = made.applied_to(text, now.path)
         # In the order of the document: HEAD may lack earlier ones, too.
-        text = _with_fixes(text, now)
+        inserted = {name: block for made in edits for name, block in made.blocks.items()}
+        text = _with_fixes(text, now, inserted)
         return _with_ticks(text, now)
     except SpecError:
         # What HEAD has is no spec.
@@ -413,8 +415,11 @@ def _edited_checks(before: Spec, now: Spec) -> list[tuple[str, Task, Task]]:
     return edited
 
 
-def _with_fixes(text: str, now: Spec) -> str:
-    """Insert the fix tasks and parts that are missing in `text`, in the order of the document."""
+def _with_fixes(text: str, now: Spec, inserted: Mapping[str, str]) -> str:
+    """Insert the fix tasks and parts that are missing in `text`, in the order of the document.
+
+    Those that this run `inserted`, by their ids, are as it wrote them.
+    """
     lines = now.source.split("\n")
     owners = FixTree(now.tasks)
     spec = Spec.parse(text, now.path)
@@ -426,9 +431,31 @@ def _with_fixes(text: str, now: Spec) -> str:
         if original is None or not is_same_task(original, owner):
             # The original is an edit of the user, too.
             continue
-        block = "\n".join(lines[fix.line - 1 : fix.end_line])
+        block = inserted.get(fix.id) or _without_remarks(lines[fix.line - 1 : fix.end_line])
         spec, _ = insert_tasks(spec, original, {fix.id: block}, before=False)
     return spec.source
+
+
+def _without_remarks(block: Sequence[str]) -> str:
+    """Return a fix task that an earlier run inserted, without what follows its last field.
+
+    A person may have written that below the task, where it is read as a part of it.
+    """
+    last_field = None
+    end = len(block)
+    for number, line in enumerate(block):
+        field = _FIELD.match(line)
+        if field is not None:
+            last_field = len(field["indent"])
+            end = number + 1
+        elif last_field is not None and end == number and _is_deeper(line, last_field):
+            end = number + 1
+    return "\n".join(block[:end])
+
+
+def _is_deeper(line: str, indent: int) -> bool:
+    """Return whether a line belongs to the field above it, which is indented so far."""
+    return not line.strip() or line[: indent + 1].isspace()
 
 
 def _with_ticks(text: str, now: Spec) -> str:

@@ -28,6 +28,7 @@ from pytest_ralph.fixing.check_files import (
     is_check_configuration,
     is_test,
 )
+from pytest_ralph.fixing.directory_modes import mode_changes, passable, put_back_modes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import Change, put_back
 from pytest_ralph.fixing.git.position import movements
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_ralph.files import Seen
+    from pytest_ralph.fixing.directory_modes import Modes
     from pytest_ralph.fixing.git.index import IndexFile
     from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.snapshot import Snapshot
@@ -64,6 +66,7 @@ class Before(NamedTuple):
 
     staged: The index, which is read only if a fix may be refused.
     ignored: The files that git ignores.
+    directory_modes: The permissions of directories.
     our_directory: Identifies our directory, which an executor may remove.
     losses: How often the copies of changed files had been removed.
     moment: When the snapshot was taken, in nanoseconds.
@@ -75,6 +78,7 @@ class Before(NamedTuple):
     staged: IndexFile | None
     plan: PlanBefore
     ignored: Snapshot
+    directory_modes: Modes
     our_directory: Seen
     losses: int
     moment: int
@@ -137,13 +141,15 @@ class Guard:
             self._plans.keep_copy(plan)
         moment = time.time_ns()
         snapshot = self._take_snapshot()
+        ignored = self._tree.ignored_files()
         return Before(
             start,
             snapshot,
             position,
             staged,
             plan,
-            ignored=self._tree.ignored_files(),
+            ignored=ignored,
+            directory_modes=self._tree.directory_modes([*snapshot, *ignored]),
             our_directory=self._our_directory(),
             losses=self._tree.snapshots.losses,
             moment=moment,
@@ -166,6 +172,7 @@ class Guard:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}; {COPIES_LOST}")
         elif self._our_directory() != before.our_directory:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}")
+        tree.record_directory_modes(before.directory_modes)
         removed = tree.record_ignored(before.ignored)
         if removed:
             findings.append(
@@ -190,6 +197,7 @@ class Guard:
     def interrupted(self, before: Before) -> None:
         """Record what an executor changed until the user stopped it, so that it can be undone."""
         changes, _ = self._changes(before)
+        self._tree.record_directory_modes(before.directory_modes)
         self._tree.record_ignored(before.ignored)
         edits = [] if self._is_off else self._plans.undo_edits(before.plan, self.task)
         self._record(changes, is_alone=self._tree.end_run(before.start))
@@ -359,7 +367,11 @@ class Guard:
 
     def _undo(self, report: GuardReport, before: Before, task: Task) -> GuardReport:
         """Undo all changes. No other executor has made any of them: they take turns."""
-        left = put_back(self._tree.root, report.changes)
+        root = self._tree.root
+        directories = mode_changes(root, before.directory_modes)
+        with passable(root, directories):
+            left = put_back(root, report.changes)
+        put_back_modes(root, directories, self._tree.backups)
         findings = self._move_back(before, task)
         if not left:
             return replace(report, findings=(*report.findings, *findings))

@@ -203,6 +203,8 @@ class IsolatedRuns:
         # Until the merged state is verified, no other merge may change it.
         with services.tree_lock:
             changes = observed.report.changes
+            paths = [change.path for change in changes]
+            directory_modes = services.tree.directory_modes(paths)
             applied, conflicts = services.worktrees.merge(changes, services.backups)
             if applied is None:
                 # The worktree is going to be brought up to date, without these changes. They are
@@ -213,6 +215,7 @@ class IsolatedRuns:
             fault_point("before verifying a merge")
             verified = self._verify_in(services.root, services.runner)
             if verified.passed:
+                services.tree.record_directory_modes(directory_modes)
                 self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
                 self._remove_worktree()
@@ -259,7 +262,11 @@ class IsolatedRuns:
         changes = [one for one in self._worktree.changes() if not self._is_spec_file(one)]
         services = self._services
         words = (services.run_id, self._spec_files.spec.name, task.name)
-        return keep_patch(services.root, services.directory, changes, *words)
+
+        def announce(line: str) -> None:
+            services.announce(f"{task.id}: {line}")
+
+        return keep_patch(services.root, services.directory, changes, *words, announce=announce)
 
     def give_up(self) -> str:
         """Remove the worktree of changes that conflict; return where these are kept."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.change_log import IGNORED_FILES, append_changes, read_changes
+from pytest_ralph.fixing.directory_modes import modes_around, record_modes
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.project_files import files_below
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from pytest_ralph.fixing.directory_modes import Modes
     from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.git.checkpoint import Git
     from pytest_ralph.fixing.git.index import Index
@@ -111,6 +113,16 @@ class ProjectTree:
         self._ignored.keep(changes)
         append_changes(self.backups, changes, IGNORED_FILES)
         return [change.path for change in changes if change.deleted and change.can_be_undone]
+
+    def directory_modes(self, paths: Iterable[str]) -> Modes:
+        """Return the permissions of the directories that files are in."""
+        return modes_around(self.root, paths)
+
+    def record_directory_modes(self, before: Modes) -> None:
+        """Keep what is needed to undo changes of the permissions of directories."""
+        # On a disk that is full, the files could not be kept either, which is reported.
+        with contextlib.suppress(OSError):
+            record_modes(self.root, self.backups, before)
 
     def _list_ignored(self) -> Iterable[str]:
         """Return the ignored files that are nearest to the root."""

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # A line longer than a block is searched in windows that overlap by this much.
 OVERLAP = 64 * 1024
 BLOCK = 1024 * 1024
+# So close to the end of a block that ends inside a line, what follows may change a match: a `7` may
+# become a `7.5`.
+UNDECIDED = 16
 KEPT = COMPARED // 2
 
 
@@ -147,15 +150,33 @@ class Found(Reader):
     def __init__(self, pattern: str, *, wanted: bool) -> None:
         self._wanted = wanted
         self._found = False
+        # Whether the next block begins inside a line.
+        self._goes_on = False
         try:
             self._pattern = re.compile(pattern, re.MULTILINE)
         except re.error:
             self._pattern = re.compile(re.escape(pattern))
 
-    def read(self, block: str, *, continues: bool) -> None:  # noqa: ARG002 - blocks overlap
+    def read(self, block: str, *, continues: bool) -> None:
+        goes_on = self._goes_on
+        self._goes_on = continues
         # Most blocks do not hold it at all, and a match in the block may span lines.
-        if not self._found and self._pattern.search(block):
-            self._found = any(map(self._pattern.search, block.split("\n")))
+        if self._found or not self._pattern.search(block):
+            return
+        first, *others = block.split("\n")
+        self._found = self._is_in(first, goes_on=goes_on, continues=continues)
+        self._found = self._found or any(map(self._pattern.search, others))
+
+    def _is_in(self, line: str, *, goes_on: bool, continues: bool) -> bool:
+        """Return whether the pattern is found in a line, or in the part of it in one block.
+
+        Both ends of the part overlap with other parts, in which what is there is decided.
+        """
+        match = self._pattern.search(line, 1 if goes_on else 0)
+        if match is None:
+            return False
+        is_undecided = continues and match.end() > len(line) - UNDECIDED
+        return not is_undecided or match.start() < len(line) - OVERLAP
 
     def is_met(self) -> bool:
         return self._found == self._wanted
@@ -168,11 +189,15 @@ class LineCount(Reader):
         self._op = op.removeprefix("lines")
         self._value = value
         self._count = 0
+        # Whether the line that goes on in the next block is not blank so far.
+        self._is_filled = False
 
     def read(self, block: str, *, continues: bool) -> None:
-        # The next block repeats the end of the line, which is counted there.
+        first, *others = block.split("\n")
+        is_filled = self._is_filled or bool(first.strip())
+        self._is_filled = continues and is_filled
         if not continues:
-            self._count += len(_filled(block))
+            self._count += is_filled + sum(bool(line.strip()) for line in others)
 
     def is_met(self) -> bool:
         return compare(self._op, self._count, self._value)

@@ -32,6 +32,8 @@ FLUSH_INTERVAL = 1.0
 LAST_LINE_REACH = 2048
 # A private key that is longer, in bytes, is none.
 LONGEST_KEY = 64 * 1024
+# A line that is too long is divided in one of so many places.
+CUTS = 16
 
 
 class Spool(NamedTuple):
@@ -139,6 +141,8 @@ class SpoolWriter:
         self._left_out = 0
         self._unstored = b""
         self._last = b""
+        # The end of what was stored last.
+        self._masked_end = b""
 
     def write(self, chunk: bytes) -> None:
         """Add a chunk of output."""
@@ -160,19 +164,35 @@ class SpoolWriter:
         if not block:
             return
         if self._room <= 0:
+            self._masked_end = b""
             self._hold(block)
         else:
-            self._store(self._masked(block))
+            masked = self._masked(block)
+            self._masked_end = masked.rstrip()[-LAST_LINE_REACH:]
+            self._store(masked)
 
     def _end_of_lines(self) -> int:
         """Return where the complete lines end, before a private key that may go on."""
         pending = self._pending
         end = pending.rfind(b"\n") + 1
         if not end and len(pending) > 2 * BLOCK:
-            # Between two words, or between two values of a JSON text.
-            end = max(pending.rfind(b" "), pending.rfind(b'"')) + 1 or len(pending)
+            end = self._cut_in_line()
         key = self._open_key()
         return end if key < 0 else min(end, key)
+
+    def _cut_in_line(self) -> int:
+        """Return where a line that is too long can be divided without dividing a secret."""
+        pending = self._pending
+        # What has arrived of a secret at the end is not known as one.
+        latest = len(pending) - LONGEST_KEY
+        for limit in range(latest, latest - LONGEST_KEY, -LONGEST_KEY // CUTS):
+            # Between two words, or between two values of a JSON text.
+            cut = max(pending.rfind(b" ", 0, limit), pending.rfind(b'"', 0, limit)) + 1 or limit
+            before = bytes(pending[max(cut - LONGEST_KEY, 0) : cut])
+            behind = bytes(pending[cut : cut + LONGEST_KEY])
+            if self._masked(before) + self._masked(behind) == self._masked(before + behind):
+                return cut
+        return latest
 
     def _open_key(self) -> int:
         """Return where a private key begins that may go on in the next chunk; -1 if none does."""
@@ -216,12 +236,23 @@ class SpoolWriter:
             return MASK
         last = self._last
         if len(last) == LAST_LINE_REACH and b"\n" not in last.rstrip():
-            # The line is cut, and with it perhaps a secret: go on behind the next space.
-            last = last.partition(b" ")[2]
+            return self._end_of_long_line()
         for line in reversed(last.splitlines()):
             if line.strip():
                 return decode(self._masked(line)).strip()
         return ""
+
+    def _end_of_long_line(self) -> str:
+        """Return the end of a line of which the last bytes alone may begin inside a secret."""
+        pending = bytes(self._pending[-LONGEST_KEY:]).rstrip()
+        if not pending:
+            return decode(self._masked_end).rpartition("\n")[2].strip() or MASK
+        masked = self._masked(pending)
+        is_cut = len(self._pending) > LONGEST_KEY
+        if is_cut and len(masked) < 2 * LAST_LINE_REACH:
+            # Its beginning would be shown, and that may be the end of a secret.
+            return MASK
+        return decode(masked[-LAST_LINE_REACH:]).rpartition("\n")[2].strip()
 
     def spool(self) -> Spool:
         """Return what has been stored so far."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.listing import count, listed
+from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -39,7 +41,8 @@ def lint_specs(config: pytest.Config) -> int:
     """Write all findings; return 1 if one is an error, 5 if there is no spec."""
     try:
         settings = read_settings(ini_layer(config))
-    except SettingError as error:
+        masker = Masker(extra=settings.secrets)
+    except (MaskError, SettingError) as error:
         raise pytest.UsageError(str(error)) from None
     writer = create_terminal_writer(config)
     look_in_specs(config)
@@ -50,7 +53,9 @@ def lint_specs(config: pytest.Config) -> int:
 
     errors = warnings = 0
     for path in paths:
-        findings = find_problems(path, settings)
+        problems = find_problems(path, settings)
+        # They quote the plan, and what is printed here may be public.
+        findings = [replace(one, message=masker.mask(one.message)) for one in problems]
         _write_findings(config, writer, shown_path(path, config.rootpath), findings)
         of_severity = Counter(finding.severity for finding in findings)
         errors += of_severity["error"]

@@ -49,11 +49,17 @@ def spec_key(path: Path) -> str:
 
 
 class SpecLocks:
-    """The locks of one run on files in `directory`. They end with `release`, or the process."""
+    """The locks of one run on files in `directory`. They end with `release`, or the process.
 
-    def __init__(self, directory: Path) -> None:
+    `may_be_removed` tells that an executor may remove these files. Then the directories of the
+    specs are locked, too.
+    """
+
+    def __init__(self, directory: Path, *, may_be_removed: bool = False) -> None:
         self._directory = directory
+        self._may_be_removed = may_be_removed
         self._held: dict[Path, tuple[FileLock, Path]] = {}
+        self._held_places: dict[Path, FileLock] = {}
 
     def take(self, path: Path, shown: str) -> None:
         """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
@@ -75,12 +81,36 @@ class SpecLocks:
             raise SpecLocked(
                 f"{shown} is still being worked on by workers of a run that was killed"
             ) from None
+        try:
+            self._lock_place(path.resolve().parent)
+        except TimeoutError:
+            lock.release()
+            raise SpecLocked(
+                f"{shown} is being worked on by another run, which has lost its lock"
+            ) from None
         self._held[path] = lock, holder_file
         holder_data = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
         write_atomically(holder_file, json.dumps(holder_data))
 
+    def _lock_place(self, place: Path) -> None:
+        """Lock the directory of a spec, unless there is no need or the file system cannot."""
+        if not self._may_be_removed or place in self._held_places:
+            return
+        lock = FileLock(place, timeout=0)
+        try:
+            lock.acquire()
+        except TimeoutError:
+            raise
+        except OSError:
+            # NFS has no locks on directories.
+            return
+        self._held_places[place] = lock
+
     def release(self) -> None:
         """Let go of all locks."""
+        for place in self._held_places.values():
+            place.release()
+        self._held_places.clear()
         for lock, holder_file in self._held.values():
             # Harmless on a disk that became read-only: the process id in the file is then dead.
             with contextlib.suppress(OSError):

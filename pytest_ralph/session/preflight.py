@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, our_directories
+from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, STATE_NAME, our_directories
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import (
     check_distribution,
@@ -36,7 +36,9 @@ class Preflight:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._locks = SpecLocks(run.locks)
+        # Without git, they are in our directory.
+        may_be_removed = run.locks.parent.name == RALPH_DIRECTORY
+        self._locks = SpecLocks(run.locks, may_be_removed=may_be_removed)
 
     def check_run(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""

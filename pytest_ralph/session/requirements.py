@@ -106,12 +106,11 @@ def _check_script(run: Run, command: str) -> None:
     if script is None:
         return
     path = run.root / script[0]
+    shown = run.resources.mask(script[0])
     if not path.is_file():
-        raise pytest.UsageError(f"--ralph-executor: no such file: {script[0]}")
+        raise pytest.UsageError(f"--ralph-executor: no such file: {shown}")
     if not os.access(path, os.X_OK):
-        raise pytest.UsageError(
-            f"--ralph-executor: {script[0]} is not executable (chmod +x {script[0]})"
-        )
+        raise pytest.UsageError(f"--ralph-executor: {shown} is not executable (chmod +x {shown})")
 
 
 def _remove_stale_worktrees(run: Run) -> None:

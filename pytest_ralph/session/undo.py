@@ -13,6 +13,7 @@ from _pytest.config import create_terminal_writer
 
 from pytest_ralph.files import backups_directory
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
+from pytest_ralph.fixing.directory_modes import passable, put_back_modes, read_mode_changes
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.spec_files import SpecFiles
@@ -52,12 +53,18 @@ def undo_run(config: pytest.Config) -> int:
     run_name = directory.name.removesuffix(UNDONE_SUFFIX)
     is_redo = run_name != directory.name
     kept_name = run_name if is_redo else f"{run_name}{UNDONE_SUFFIX}"
+    keep_in = directory.with_name(kept_name)
+    mode_changes = read_mode_changes(directory)
     try:
-        result = undo_changes(root, directory, directory.with_name(kept_name))
+        with passable(root, mode_changes):
+            result = undo_changes(root, directory, keep_in)
+        directories, problems = put_back_modes(root, mode_changes, keep_in)
     except OSError as error:
         raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
-    reopened, not_reopened = _reopen_tasks(root, directory, result.restored)
-    if result.restored or not result.problems:
+    result = result._replace(problems=(*result.problems, *problems))
+    restored = [*result.restored, *directories]
+    reopened, not_reopened = _reopen_tasks(root, directory, restored)
+    if restored or not result.problems:
         mark_undone(directory)
 
     writer = create_terminal_writer(config)
@@ -65,10 +72,12 @@ def undo_run(config: pytest.Config) -> int:
     if _is_path(config):
         writer.line("the run is undone as a whole: --ralph-undo takes a run name, not a path")
     _print_result(writer, root, result)
+    for path in directories:
+        writer.line(one_line(f"put back the permissions of {path}/"))
     _print_reopened(writer, reopened, not_reopened)
     if is_redo:
         writer.line("tasks that were reopened stay open until they pass again")
-    if result.restored:
+    if restored:
         purpose = "to undo it again" if is_redo else "to get back what was undone"
         writer.line(f"{purpose}: pytest --ralph-undo {kept_name}")
     writer.line(NOT_COVERED)

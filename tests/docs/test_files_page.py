@@ -115,7 +115,7 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
     run(SETUP)
     Git(tmp_path).rollback("HEAD", [], ROLLBACK)
     added = Change("b.txt", None, new_state(b"b\n", 0o644, tmp_path / "states"))
-    patch = keep_patch(tmp_path, tmp_path, [added], "a")
+    patch = keep_patch(tmp_path, tmp_path, [added], "a", announce=pytest.fail)
     words = {"FILE": "a.txt", "NAME": "new", "PATCH": patch}
 
     printed = []

@@ -109,6 +109,8 @@ TOKENS = [
     ("figd_", RANDOM[:40]),
     ("newcorp-", RANDOM[:40]),
     ("DB_PASSWORD=", "Zq7xLmN2pR8"),
+    ("DBPWD=", "Zq7xLmN2pR8"),
+    ("AES_KEY=", "Zq7xLmN2pR8"),
     ("export GITHUB_TOKEN='", "Zq7xLmN2pR8abcd"),
     ("tool --password ", "Zq7xLmN2pR8"),
     ("tool --access-token ", "Zq7xLmN2pR8"),
@@ -129,6 +131,8 @@ NAMES = [
     *("GITHUB_TOKEN", "NPM_TOKEN", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "REDIS_PASS"),
     *("GPG_PASSPHRASE", "AWS_SECRET_ACCESS_KEY", "GOOGLE_CREDENTIALS", "SENTRY_DSN", "GH_PAT"),
     *("BASIC_AUTH", "SESSION_COOKIE", "CLIENTSECRET", "SIGNING_KEY", "ENCRYPTION_KEY", "KEY2"),
+    *("DBPWD", "MYSQLPWD", "ROOTPW", "ADMINPW", "CONNSTR", "CONNECTIONSTRING", "WIFI_PSK"),
+    *("BASICAUTH", "NPMAUTH", "HTTP_AUTHORIZATION", "AES_KEY", "ENCKEY", "VAULT_UNSEAL_KEY"),
     *("password", "api_key", "SMTP_PASS", "SSH_PRIVATE_KEY", "DEPLOY_KEY", "DATABASE_URL"),
 ]
 # Values with characters that programs print in other ways.
@@ -323,6 +327,12 @@ def test_no_secret_gets_through(tmp_path: Path, sink: str) -> None:
         ("TOKEN_CLASS", "NumberToken2"),
         ("MONKEY", "business-as-usual"),
         ("CLOUDSDK_AUTH_MODE", "service-account"),
+        ("PRIVATE_NETWORK", "10.0.0.0/8"),
+        ("PRIVATE_REGISTRY", "registry.example.org:5000"),
+        ("AUTH_SERVER", "login.example.org"),
+        ("PIN_VERSIONS", "strict-1"),
+        ("MULTIPASS", "two-instances-2"),
+        ("AUTHOR", "Jane Doe-1"),
     ],
 )
 def test_ordinary_words_stay(name: str, value: str) -> None:

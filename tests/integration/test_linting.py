@@ -81,6 +81,41 @@ def test_warnings_alone_do_not_fail_a_lint(pytester: pytest.Pytester, make_spec:
     result.stdout.fnmatch_lines(["1 spec, 0 errors, 1 warning"])
 
 
+@pytest.mark.parametrize("form", ["--ralph-lint", "--ralph-lint=github"])
+def test_secrets_in_a_plan_are_masked(
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+) -> None:
+    monkeypatch.setenv("SECRETKEY", "tr0ub4dor-7")
+    make_spec("- [ ] 1.1 Look\n  - **Verify**: Manual: log in with tr0ub4dor-7\n")
+    result = pytester.runpytest(form, "specs")
+
+    assert "log in with ***" in result.stdout.str()
+    assert "tr0ub4dor-7" not in result.stdout.str()
+
+
+def test_a_pattern_for_secrets_that_is_none_is_named(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec("- [ ] 1.1 Look\n  - **Verify**: `true`\n")
+    result = pytester.runpytest("--ralph-lint", "-o", "ralph_secrets=(", "specs")
+
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: not a regular expression: (*"])
+
+
+def test_a_secret_that_names_an_executor_is_masked(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRETKEY", "tr0ub4dor-7")
+    make_spec("- [ ] 1.1 Look\n  - **Verify**: `true`\n")
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=./tr0ub4dor-7", "specs")
+
+    result.stderr.fnmatch_lines(["ERROR: --ralph-executor: no such file: ./***"])
+
+
 def test_nothing_to_lint_is_nothing_collected(pytester: pytest.Pytester) -> None:
     assert pytester.runpytest("--ralph-lint").ret == pytest.ExitCode.NO_TESTS_COLLECTED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.file_state import Change, is_too_large, stored_state, write_state
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
-from pytest_ralph.fixing.git.index import LITERAL
+from pytest_ralph.fixing.git.index import LITERAL, git_mode
 from pytest_ralph.fixing.isolation.links import ignored_paths, named_ignored_files
 from pytest_ralph.fixing.isolation.merge import plan_merge
 
@@ -81,6 +82,9 @@ class Worktree:
         for path in mergeable:
             before = stored_state(base, path)
             after = stored_state(self.path, path)
+            if before is not None and after is not None and git_mode(before) == git_mode(after):
+                # That of the copy is git's.
+                before = before._replace(mode=after.mode)
             changes.append(Change(path.removeprefix(self.prefix), before, after))
         return tuple(changes)
 
@@ -138,6 +142,29 @@ class Worktree:
         self.git("checkout-index", *options, stdin=null_separated(paths))
         return directory
 
+    # Permissions
+
+    def take_permissions(self) -> None:
+        """Give the files the permissions that they have in the project.
+
+        git only knows whether a file is executable. An executor may move a private file, and the
+        new one would be readable by all.
+        """
+        is_changed = False
+        for path in self.git("ls-files", "-z").split("\0")[:-1]:
+            # A Path for each file would be most of the cost.
+            here = f"{self.path}/{path}"
+            mode = _permissions(f"{self.project}/{path}")
+            current = _permissions(here)
+            if mode is None or current is None or mode == current:
+                continue
+            # It has to be readable for us.
+            Path(here).chmod(mode | stat.S_IRUSR)
+            is_changed = True
+        if is_changed:
+            # Else git would read these files each time it looks for changes.
+            self.git.run("update-index", "-q", "--refresh")
+
     # Bringing it up to date
 
     def update(self, tree: str, index: Path) -> None:
@@ -174,6 +201,15 @@ class Worktree:
             after = stored_state(self.project, path)
             changes[path] = Change(path, before, after)
         return changes
+
+
+def _permissions(file: str) -> int | None:
+    """Return the permissions of a regular file; None if it is none."""
+    try:
+        mode = os.lstat(file).st_mode
+    except OSError:
+        return None
+    return stat.S_IMODE(mode) if stat.S_ISREG(mode) else None
 
 
 def _is_in_project(file: str) -> bool:

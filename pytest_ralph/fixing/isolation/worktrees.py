@@ -49,7 +49,7 @@ from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_ralph.fixing.file_state import Change
 
@@ -155,6 +155,7 @@ class Worktrees:
         worktree.tree = self._state.write(worktree.container / NEXT_INDEX, worktree.objects)
         fault_point("before a worktree is checked out")
         worktree.git("read-tree", "--reset", "-u", worktree.tree)
+        worktree.take_permissions()
 
         own_index = borrow_repository(self.git, self._location, worktree.path) / "index"
         shutil.copy2(worktree.container / START_INDEX, own_index)
@@ -251,12 +252,12 @@ class Worktrees:
 
         What executors did there and was not merged is kept as patches.
         """
-        lines = []
+        lines: list[str] = []
         for token, directories in self.registry.left_behind():
             remove_temporary_directories(int(token.partition("-")[0]))
             containers = [one for one in directories if one.name.startswith(CONTAINER_PREFIX)]
             # Before their files are taken back: what was merged needs no other patch.
-            kept = [self._keep_patch(container) for container in containers]
+            kept = [self._keep_patch(container, lines.append) for container in containers]
             count = sum(container.exists() for container in containers)
             for container in containers:
                 remove_directory(container)
@@ -267,7 +268,7 @@ class Worktrees:
                 lines += self._undo_merge(journal)
         return lines
 
-    def _keep_patch(self, container: Path) -> str:
+    def _keep_patch(self, container: Path, announce: Callable[[str], None]) -> str:
         """Keep what a killed run left in a worktree; return where, empty if there is nothing."""
         worktree = self._worktree_in(container)
         if (container / IDLE_MARK).exists() or not worktree.path.is_dir():
@@ -277,7 +278,7 @@ class Worktrees:
         except (GitError, OSError):
             # It was not complete yet, or the executor broke it.
             return ""
-        return keep_patch(self.root, self._directory, changes, container.name)
+        return keep_patch(self.root, self._directory, changes, container.name, announce=announce)
 
     def _is_work(self, change: Change, worktree: Worktree) -> bool:
         """Whether a change in a worktree is the work of an executor that the project lacks."""
@@ -294,10 +295,16 @@ class Worktrees:
         for change in read_changes(journal):
             sweep(self.root / change.path)
         merged = written_changes(self.root, journal)
-        kept = keep_patch(self.root, self._directory, merged, f"merge-{journal.stem}")
+        lines: list[str] = []
+        kept = keep_patch(
+            self.root,
+            self._directory,
+            merged,
+            f"merge-{journal.stem}",
+            announce=lines.append,
+        )
         undone = undo_changes(self.root, journal)
         remove_directory(journal)
-        lines = []
         if undone.restored:
             restored = ", ".join(sorted(undone.restored))
             line = f"undid the merge of a run that was killed: {restored}"

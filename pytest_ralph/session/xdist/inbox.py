@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # What became of the changes of a task, for the state and the progress file.
 NOT_MERGED = "not merged"
+# Characters of changes that conflict which an executor is shown.
+MOST_OF_DIFF = 1_000_000
 
 
 class RemoteWork(NamedTuple):
@@ -144,24 +146,35 @@ class Inbox:
     ) -> tuple[TaskResult, str]:
         """Recover a task here whose changes conflict: the executor gets both versions."""
         kept = self._keep_patch(work)
-        patch = self._run.root / kept
+        diff = ""
+        if kept:
+            with (self._run.root / kept).open(encoding="utf-8", errors="replace") as patch:
+                diff = patch.read(MOST_OF_DIFF)
         listed = ", ".join(conflicts)
         task = work.task
         line = f"{task.id} passed on another machine, with changes that conflict here: {listed}"
-        healed = work.spec_run.heal(task, line, patch.read_text("utf-8", "replace"))
+        healed = work.spec_run.heal(task, line, diff)
         if healed is not None:
             result = result.followed_by(healed)
         if result.passed:
-            patch.unlink()
+            if kept:
+                (self._run.root / kept).unlink()
             return result, ""
-        return result, f"conflicts with changes made here meanwhile: {listed} (kept as {kept})"
+        problem = f"conflicts with changes made here meanwhile: {listed}"
+        return result, f"{problem} (kept as {kept})" if kept else problem
 
     def _keep_patch(self, work: RemoteWork) -> str:
         """Keep changes that are not merged as a patch, and return its path; empty without any."""
         if work.files:
             self._differs = True
         words = (self._run.id, work.spec_run.spec_files.name, work.task.name)
-        return keep_patch(self._run.root, self._run.directory, work.files, *words)
+
+        def announce(line: str) -> None:
+            self._run.messages.note(f"{work.task.id}: {line}")
+
+        return keep_patch(
+            self._run.root, self._run.directory, work.files, *words, announce=announce
+        )
 
 
 def _is_acceptable(path: str) -> bool:

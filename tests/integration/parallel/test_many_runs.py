@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -89,13 +90,16 @@ def test_runs_on_different_specs_share_one_history_and_one_repository(
     subprocess.run(["git", "fsck", "--strict"], cwd=pytester.path, check=True, capture_output=True)
 
 
+@pytest.mark.parametrize(
+    ("has_git", "remove"), [(True, "git clean -fdxq"), (False, "rm -rf .ralph")]
+)
 def test_a_run_keeps_others_out_whatever_its_executor_removes(
-    pytester: pytest.Pytester, make_spec: SpecMaker
+    pytester: pytest.Pytester, make_spec: SpecMaker, has_git: bool, remove: str
 ) -> None:
     make_spec(spec(task("1.1 A", "test -e end")))
-    for command in ("init -q", "add -A"):
+    for command in ("init -q", "add -A") if has_git else ():
         subprocess.run(["git", *command.split()], cwd=pytester.path, check=True)
-    executor = "git clean -fdxq; touch begun; until test -e end; do sleep 0.05; done"
+    executor = f"{remove}; touch begun; until test -e end; do sleep 0.05; done"
     first = start(pytester.path, "--ralph-recovery", f"--ralph-executor={executor}")
     wait_for((pytester.path / "begun").exists)
 
@@ -105,8 +109,23 @@ def test_a_run_keeps_others_out_whatever_its_executor_removes(
     output, _ = first.communicate(timeout=90)
 
     assert second.returncode == 4, refused
-    assert f"is being worked on by another run (pid {first.pid}, " in refused
+    holder = f" (pid {first.pid}, " if has_git else ", which has lost its lock"
+    assert f"is being worked on by another run{holder}" in refused
     assert first.returncode == 0, output
+
+
+def test_specs_in_one_directory_are_locked_at_once(tmp_path: Path) -> None:
+    locks = SpecLocks(tmp_path / "locks", may_be_removed=True)
+    for name in ("a.md", "b.md"):
+        locks.take(tmp_path / name, name)
+    shutil.rmtree(tmp_path / "locks")
+
+    other = SpecLocks(tmp_path / "locks", may_be_removed=True)
+    with pytest.raises(SpecLocked, match="which has lost its lock"):
+        other.take(tmp_path / "b.md", "b.md")
+    locks.release()
+    other.take(tmp_path / "b.md", "b.md")
+    other.release()
 
 
 HOLDER = """

@@ -304,6 +304,25 @@ def test_edits_of_the_plan_are_not_committed(long_file: Project) -> None:
     assert long_file.tasks.read_text().count("reworded") == 2
 
 
+def test_a_line_below_a_fix_task_is_not_committed(long_file: Project) -> None:
+    """The user saves it while the fix is verified."""
+    save = "grep -q remark $plan || sed -i '/- \\*\\*Commit/a My remark' $plan"
+    long_file.write(
+        "verify.sh", f"plan=specs/demo/tasks.md\ngrep -q fixed long.txt && {{ {save}; }}\n"
+    )
+    plan = long_file.tasks.read_text()
+    long_file.tasks.write_text(plan.replace("grep -q fixed long.txt", "sh verify.sh"))
+    long_file.git("add", "-A")
+    long_file.git("commit", "-q", "-m", "another check")
+    result = long_file.run("--ralph-commit=auto", executor=long_file.shell(FIX_LAST_LINE))
+
+    assert result.ret == 0
+    assert "from task 1.1`\nMy remark\n" in long_file.tasks.read_text()
+    committed = long_file.git("show", "HEAD:specs/demo/tasks.md")
+    assert "- [x] 1.1.1 [FIX 1.1]" in committed
+    assert "remark" not in committed
+
+
 @pytest.mark.parametrize("guard", ["report", "refuse"])
 def test_a_secret_that_was_ignored_stays(repository: Project, guard: str) -> None:
     repository.write(".gitignore", "secret.env\n")

@@ -81,6 +81,17 @@ def test_huge_files_are_not_merged(isolated: Project) -> None:
     assert no_worktrees(isolated)
 
 
+def test_large_files_of_a_failed_fix_are_not_kept(isolated: Project) -> None:
+    body = "truncate -s 400M big.bin; echo tried >> parser.txt"
+    result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.3: too large to be kept in a patch: big.bin*"])
+    [patch] = (isolated.root / ".ralph/patches").iterdir()
+    assert "+tried" in patch.read_text()
+    assert patch.stat().st_size < 10_000
+
+
 def test_failed_fix_does_not_touch_the_project(isolated: Project) -> None:
     body = "echo wrong > parser.txt; rm -r specs; echo new > new.txt"
     result = isolated.run(ISOLATED, "--ralph-max-fixes=1", executor=isolated.shell(body))
@@ -371,6 +382,47 @@ def test_removed_and_new_files_are_merged(isolated: Project) -> None:
     assert not (isolated.root / "old").exists()
     assert os.access(isolated.root / "run.sh", os.X_OK)
     assert (isolated.root / "n/link").readlink() == Path("new")
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o600, 0o640, 0o500])
+@pytest.mark.parametrize("move", ["mv", "git mv", "mv -f a.key b.key; echo more >> b.key; :"])
+def test_a_moved_file_keeps_its_permissions(isolated: Project, mode: int, move: str) -> None:
+    (isolated.write("a.key", "a key\n")).chmod(mode)
+    (isolated.write("kept.key", "another key\n")).chmod(mode)
+    isolated.git("add", "-A")
+    isolated.git("commit", "-qm", "keys")
+    body = f"{move} a.key b.key; " + append("fixed")
+    result = isolated.run(ISOLATED, executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert not (isolated.root / "a.key").exists()
+    assert (isolated.root / "b.key").stat().st_mode & 0o777 == mode
+    assert (isolated.root / "kept.key").stat().st_mode & 0o777 == mode
+
+    result = isolated.pytester.runpytest("--ralph-undo")
+    assert result.ret == 0
+    assert (isolated.root / "a.key").stat().st_mode & 0o777 == mode
+
+
+def test_a_worktree_that_is_used_again_has_the_permissions(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 First
+          - **Verify**: `test -e one.txt`
+        - [ ] 1.2 Second
+          - **Verify**: `test -e two.key`
+    """)
+    project.write("a.key", "a key\n").chmod(0o600)
+    project.repository()
+    body = """
+        case $task in
+        1.1*) touch one.txt; chmod 666 a.key;;
+        1.2*) mv a.key two.key;;
+        esac
+    """
+    result = project.run(ISOLATED, executor=project.shell(body))
+
+    assert result.ret == 0
+    assert (project.root / "two.key").stat().st_mode & 0o777 == 0o600
 
 
 def test_commit_leaves_out_later_edits(isolated: Project) -> None:

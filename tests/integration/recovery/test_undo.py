@@ -71,6 +71,80 @@ def test_huge_files_are_left_and_named(project: Project) -> None:
     assert not (project.root / "new.txt").exists()
 
 
+@pytest.fixture
+def directories(project: Project) -> Project:
+    """A project with a private directory and one that cannot be written."""
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e new.txt`\n")
+    project.write("private/key.txt", "old\n")
+    project.write("fixed/inner/data.txt", "old\n")
+    project.write("gone/old.txt", "old\n")
+    project.repository()
+    for name, mode in DIRECTORIES.items():
+        (project.root / name).chmod(mode)
+    return project
+
+
+DIRECTORIES = {"private": 0o700, "fixed/inner": 0o555, "fixed": 0o755, "gone": 0o700}
+OPEN_UP = """
+    chmod 755 private fixed/inner
+    echo new > private/key.txt; echo new > fixed/inner/data.txt; rm -r gone; touch new.txt
+    chmod 500 fixed
+"""
+
+
+def modes_of(project: Project) -> dict[str, int]:
+    return {name: (project.root / name).stat().st_mode & 0o7777 for name in DIRECTORIES}
+
+
+def test_permissions_of_directories_are_put_back(directories: Project) -> None:
+    directories.run(executor=directories.shell(OPEN_UP))
+    result = directories.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert modes_of(directories) == DIRECTORIES
+    assert (directories.root / "fixed/inner/data.txt").read_text() == "old\n"
+    result.stdout.fnmatch_lines_random(
+        [f"put back the permissions of {name}/" for name in DIRECTORIES]
+    )
+    name = next(backups_directory(directories.root).glob("*-undone")).name
+    assert directories.pytester.runpytest("--ralph-undo", name).ret == 0
+    assert (directories.root / "private").stat().st_mode & 0o7777 == 0o755
+    assert directories.pytester.runpytest("--ralph-undo").ret == 0
+    assert modes_of(directories) == DIRECTORIES
+
+
+def test_a_run_that_only_changed_permissions_is_undone(directories: Project) -> None:
+    directories.spec("- [ ] 1.1 Open it\n  - **Verify**: `test $(stat -c %a private) = 755`\n")
+    assert directories.run(executor=directories.shell("chmod 755 private")).ret == 0
+    result = directories.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert modes_of(directories) == DIRECTORIES
+    assert directories.boxes["1.1"] is False
+
+
+def test_a_refused_fix_leaves_permissions_as_they_were(directories: Project) -> None:
+    directories.write("tests/test_it.py", "def test_it(): assert False\n")
+    directories.spec("- [ ] 1.1 Write it\n  - **Verify**: `pytest -q tests/test_it.py`\n")
+    body = f"{OPEN_UP}\necho 'def test_it(): pass' > tests/test_it.py"
+    result = directories.run("--ralph-guard=refuse", executor=directories.shell(body))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*refused and undone: *tests/test_it.py"])
+    assert modes_of(directories) == DIRECTORIES
+    assert (directories.root / "private/key.txt").read_text() == "old\n"
+
+
+def test_permissions_changed_since_then_stay(directories: Project) -> None:
+    directories.run(executor=directories.shell(OPEN_UP))
+    (directories.root / "private").chmod(0o711)
+    result = directories.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["cannot put back permissions of private/: changed since then"])
+    assert modes_of(directories) == {**DIRECTORIES, "private": 0o711}
+
+
 def test_undo_and_redo_take_turns(ran: Project) -> None:
     name = next(backups_directory(ran.root).iterdir()).name
     new = ran.root / "new.txt"

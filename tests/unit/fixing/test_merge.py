@@ -102,13 +102,36 @@ def test_a_second_patch_leaves_the_first(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     contents = [b"one\n", b"two\n"]
 
-    names = [
-        keep_patch(tmp_path, tmp_path, [Change("a", None, new_file(tmp_path, one))], "demo", "1.1")
-        for one in contents
-    ]
+    names = []
+    for one in contents:
+        changes = [Change("a", None, new_file(tmp_path, one))]
+        names.append(keep_patch(tmp_path, tmp_path, changes, "demo", "1.1", announce=pytest.fail))
 
     assert names == ["patches/demo-1.1.patch", "patches/demo-1.1-2.patch"]
     assert "+one" in (tmp_path / names[0]).read_text()
+
+
+@pytest.mark.parametrize(("large", "count"), [(300, 1), (10, 30)])
+def test_large_files_are_no_part_of_a_patch(tmp_path: Path, large: int, count: int) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    changes = [Change("small", None, new_file(tmp_path, b"small\n"))]
+    for number in range(count):
+        name = f"large-{number}"
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(large << 20)
+        changes.append(Change(name, None, stored_state(tmp_path, name)))
+
+    lines: list[str] = []
+    patch = keep_patch(tmp_path, tmp_path, changes, "demo", announce=lines.append)
+
+    assert "+small" in (tmp_path / patch).read_text()
+    assert (tmp_path / patch).stat().st_size < 10 << 20
+    assert (tmp_path / patch).stat().st_mode & 0o777 == 0o600
+    [line] = lines
+    assert line.startswith("too large to be kept in a patch: large-")
+    lines.clear()
+    if count == 1:
+        assert keep_patch(tmp_path, tmp_path, changes[1:], "demo", announce=lines.append) == ""
 
 
 @pytest.mark.parametrize(

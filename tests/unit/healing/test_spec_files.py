@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pytest_ralph.spec.task import Task
+
 TASKS = "# Tasks\n\n" + "\n".join(
     f"- [ ] 1.{n} Täsk {n} — ok\n  - **Verify**: `true`\n" for n in range(1, 6)
 )
@@ -436,3 +438,29 @@ def test_a_commit_has_the_fixes_in_their_order(path: Path) -> None:
     path.write_bytes(plan_before + b"A remark\n")
 
     assert work.own_version(in_head) == plan_before
+
+
+@pytest.mark.parametrize("line", ["A remark", "- A remark", "  - **Note**: a remark"])
+def test_a_line_below_a_new_fix_is_not_committed(path: Path, line: str) -> None:
+    in_head = path.read_bytes()
+    work = open_spec_files(path)
+    fix = work.insert_fix(work.spec["1.1"], "1.1.1", fix_block("1.1.1", "1.1"), "failed")
+    plan_before = path.read_bytes()
+    add_below(path, fix, line)
+    assert work.own_version(in_head) == plan_before
+
+
+@pytest.mark.parametrize("line", ["A remark", "- A remark", "  - A remark"])
+def test_a_line_below_an_earlier_fix_is_not_committed(path: Path, line: str) -> None:
+    in_head = path.read_bytes()
+    earlier = open_spec_files(path)
+    fix = earlier.insert_fix(earlier.spec["1.1"], "1.1.1", fix_block("1.1.1", "1.1"), "failed")
+    plan_before = path.read_bytes()
+    add_below(path, fix, line)
+    assert open_spec_files(path).own_version(in_head) == plan_before
+
+
+def add_below(path: Path, task: Task, line: str) -> None:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    lines.insert(task.end_line, line)
+    path.write_text("\n".join(lines), encoding="utf-8")

@@ -41,6 +41,8 @@ LONG_OUTPUT: list[tuple[str, Value, str, bool]] = [
     ("lines==", LINES, f"\n \t\n{FILLER}\n\r\n", True),
     ("lines==", 1, LONG_LINE, True),
     ("lines==", 3, f"{LONG_LINE}\n{LONG_LINE}\nx\n", True),
+    ("lines==", 1, f"{LONG_LINE}{' ' * COMPARED}\n", True),
+    ("lines==", 2, f"{' ' * COMPARED}{LONG_LINE}{' ' * COMPARED}\nx\n", True),
     ("lines>=", LINES + 1, FILLER, False),
     ("each_line==", "hay", FILLER, True),
     ("each_line==", "hay", f"{FILLER}straw\n", False),
@@ -63,6 +65,38 @@ def test_all_of_a_long_output_is_seen(
         output.write(data[start : start + size])
     output.close()
     assert output.meets(expect) is met
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "text", "met"),
+    [
+        ("contains", 7, "17 ", False),
+        ("contains", 7, "70 ", False),
+        ("contains", 7, "7.5 ", False),
+        ("not_contains", 7, "1.7 ", True),
+        ("matches", r"^b", "ab", False),
+        ("matches", r"a$", "ab", False),
+        ("matches", r"^ab.*", "ab", True),
+        ("matches", r"b$", "ab", True),
+    ],
+)
+def test_parts_of_a_long_line_are_no_lines(
+    monkeypatch: pytest.MonkeyPatch, op: str, value: Value, text: str, met: bool
+) -> None:
+    """Wherever the line is divided."""
+    monkeypatch.setattr(raw_output, "BLOCK", 300)
+    monkeypatch.setattr(raw_output, "OVERLAP", 50)
+    expect = Expect("stdout", op, value)
+    wrong = []
+    for size in range(1, 60):
+        output = RawOutput([expect])
+        data = text.encode() * 300
+        for start in range(0, len(data), size):
+            output.write(data[start : start + size])
+        output.close()
+        if output.meets(expect) is not met:
+            wrong.append(size)
+    assert wrong == []
 
 
 def test_memory_stays_flat(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_ralph.running import spool as room
 from pytest_ralph.running.spool import Spool, SpoolWriter
+from pytest_ralph.text.secrets import Masker
 
 MIB = 1024 * 1024
 
@@ -143,3 +144,33 @@ def test_a_full_disk_does_not_end_the_command() -> None:
     writer.write(b"x\n")
     writer.close()
     assert writer.spool().text() == "x\n"
+
+
+SECRET = "s3cr\"et with & some 'words'"
+
+
+@pytest.mark.parametrize("filler", ["x", "word ", '"json", '])
+def test_a_long_line_is_not_divided_in_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filler: str
+) -> None:
+    """Neither in the log nor in the live row, wherever the secret stands."""
+    monkeypatch.setattr(room, "BLOCK", 8192)
+    monkeypatch.setattr(room, "LONGEST_KEY", 2048)
+    monkeypatch.setattr(room, "LAST_LINE_REACH", 256)
+    mask = Masker({"SECRETKEY": SECRET}).mask
+    rows = []
+    logs = []
+    for number in range(60):
+        writer = SpoolWriter(tmp_path / "log", mask=mask)
+        data = (f"{filler * 90}{SECRET}," * 50 + "x" * number * 20).encode()
+        for start in range(0, len(data), 500):
+            writer.write(data[start : start + 500])
+            rows.append(writer.last_line())
+        writer.write(b"\n")
+        writer.flush()
+        rows.append(writer.last_line())
+        writer.close()
+        logs.append((tmp_path / "log").read_text())
+    # A part that has arrived cannot be told from other text, but the end of one is never seen.
+    assert [row for row in rows if "words'" in row] == []
+    assert [log for log in logs if "with & some" in log or log.count("***") != 50] == []
