@@ -167,15 +167,23 @@ def _merge(
         raise ConflictError(_both(reason, ours, theirs))
     if base is not None and _differs_in_line_ends(git, root / change.path, ours, base):
         return _with_mode(theirs, ours, base)
-    if ours.is_link or theirs.is_link or (base is not None and base.is_link):
+    text = _merge_text(git, base, ours, theirs)
+    return _with_mode(new_state(text, theirs.mode, directory), ours, base)
+
+
+def _merge_text(
+    git: GitCommand, base: FileState | None, ours: FileState, theirs: FileState
+) -> bytes:
+    """Merge three versions line by line. Raise ConflictError if they are no short texts."""
+    sides = (ours, theirs) if base is None else (base, ours, theirs)
+    if any(side.is_link for side in sides):
         raise ConflictError(_both("it is a link on one side", ours, theirs))
-    if max(ours.size, theirs.size, base.size if base else 0) > MAX_TEXT_SIZE:
+    if any(side.size > MAX_TEXT_SIZE for side in sides):
         raise ConflictError(_both("it is too large, and both sides changed it", ours, theirs))
-    texts = [b"" if state is None else state.content() for state in (base, ours, theirs)]
+    texts = [b"" if base is None else base.content(), ours.content(), theirs.content()]
     if b"\0" in b"".join(texts):
         raise ConflictError(_both("it is binary, and both sides changed it", ours, theirs))
-    merged = new_state(merge_text(git, *texts), theirs.mode, directory)
-    return _with_mode(merged, ours, base)
+    return merge_text(git, *texts)
 
 
 def _with_mode(
