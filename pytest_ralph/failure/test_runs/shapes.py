@@ -54,7 +54,9 @@ HEADING = re.compile(
     re.IGNORECASE,
 )
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
-ITEM = re.compile(r"^\s*(?!\d+\. \S+:\d)(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$")
+ITEM = re.compile(
+    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+)
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
 # A title that says only how the test ended: its name is on the next line.
