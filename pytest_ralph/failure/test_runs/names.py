@@ -10,7 +10,8 @@ NOT_A_NAME = re.compile(
     r"""(?:
       tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
     | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
-    | warnings?\b.*\d.* | .*(?:\ -){6} | build | the\ build | results? | overall | test\ run | test\ suite
+    | warnings?\b.*\d.* | .*(?:\ -){6}
+    | build | the\ build | results? | overall | test\ run | test\ suite
     | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
