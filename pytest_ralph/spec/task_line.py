@@ -66,6 +66,8 @@ _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 _CRITERIA = frozenset(
     "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
 )
+# What a box calls itself that is a part of the task above it.
+_PARTS = frozenset(("step", "subtask", "sub-task"))
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 
@@ -280,7 +282,7 @@ def _split_markers(title: str) -> tuple[str, list[str]]:
 
 def _is_certain(name: _Name) -> bool:
     """Return whether a checkbox with this name is a task whatever its fields are."""
-    if not name.id or name.word == "step":
+    if not name.id or name.word in _PARTS:
         return False
     if name.word or "-T" in name.id:
         return True

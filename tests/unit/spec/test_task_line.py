@@ -93,6 +93,7 @@ def test_a_numbered_checkbox_is_a_task(
         "- [ ] **Q-3 answered** (2026-07-15): free tier",
         "- [ ] [the docs](docs.md) are updated",
         "- [ ] Step 1.1: Write it",
+        "- [ ] SubTask 1.1: Write it",
         "- [ ] 1.1-1.4 are done",
         "- [ ] T001-T004 are done",
         "- [ ] UTF-8 everywhere",
