@@ -66,6 +66,8 @@ _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
 _CRITERIA = frozenset(
     "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
 )
+# `**Q-3 answered**`: an open question; Q1.1 may be a task.
+_QUESTION = regex(r"Q-?\d+")
 # What a box calls itself that is a part of the task above it.
 _PARTS = frozenset(("step", "subtask", "sub-task"))
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
@@ -89,6 +91,7 @@ class _Name(NamedTuple):
 
     id: str
     word: str
+    is_bold: bool
     title: str
     markers: tuple[str, ...]
 
@@ -205,11 +208,13 @@ def _read_name(text: str) -> _Name:
     markers: list[str] = []
     task_id = ""
     word = ""
+    is_bold = False
     position = _past(_DECORATION, text, 0)
     while True:
         marker = _MARKER.match(text, position)
         found = None if task_id else _read_id(text, position)
         if found:
+            is_bold = "**" in text[:position]
             task_id, word, position = found
         elif marker:
             markers.append(marker[1])
@@ -222,7 +227,7 @@ def _read_name(text: str) -> _Name:
 
     rest, more_markers = _split_markers(text[position:])
     title = rest.replace("**", "").replace("~~", "").strip(" \t|✅✔☑✓\ufe0f")
-    return _Name(task_id, word, title, (*markers, *more_markers))
+    return _Name(task_id, word, is_bold, title, (*markers, *more_markers))
 
 
 def _past(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -289,4 +294,6 @@ def _is_certain(name: _Name) -> bool:
     prefix = name.prefix
     if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
         return True
-    return "." in name.id and prefix not in _CRITERIA
+    if prefix in _CRITERIA or _QUESTION.fullmatch(name.id):
+        return False
+    return "." in name.id or name.is_bold

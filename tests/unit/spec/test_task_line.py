@@ -53,6 +53,7 @@ from pytest_ralph.spec.task_line import (
         ("- [ ] 1.6 Support [P] in the parser", "1.6", (), "Support [P] in the parser"),
         ("- [ ] **T001** [P] Bold id", "T001", ("P",), "Bold id"),
         ("- [ ] **1.4 All bold**", "1.4", (), "All bold"),
+        ("- [x] **B1: All bold, letter**", "B1", (), "All bold, letter"),
         ("- [ ] **Task 2**: Bold task", "2", (), "Bold task"),
         ("- [ ] Task 3: Named", "3", (), "Named"),
         ("- [ ] Task 3. Named", "3", (), "Named"),
