@@ -69,7 +69,7 @@ _CRITERIA = frozenset(
 # `**Q-3 answered**`: an open question; Q1.1 may be a task.
 _QUESTION = regex(r"Q-?\d+")
 # What a box calls itself that is a part of the task above it.
-_PARTS = frozenset(("step", "subtask", "sub-task"))
+_STEP_WORDS = frozenset(("step", "subtask", "sub-task"))
 _TASK_MARKERS = frozenset(("P", "VERIFY", "SEQUENTIAL", "FIX", "SPLIT", "RED", "GREEN", "YELLOW"))
 
 
@@ -287,7 +287,7 @@ def _split_markers(title: str) -> tuple[str, list[str]]:
 
 def _is_certain(name: _Name) -> bool:
     """Return whether a checkbox with this name is a task whatever its fields are."""
-    if not name.id or name.word in _PARTS:
+    if not name.id or name.word in _STEP_WORDS:
         return False
     if name.word or "-T" in name.id:
         return True
