@@ -44,6 +44,10 @@ NOT_A_VALUE = re.compile(
 # What node and mocha print above a difference of two values.
 DIFFERENCE = re.compile(r"^\s*\+ (?:actual - expected|expected - actual)$")
 CHANGED = re.compile(r"^\s*[-+]\s*\w")
+# One of two values that are compared, the other on the line below or above.
+EXPECTED = re.compile(r"^(?:expected|want(?:ed)?)\s*:\s*\S", re.IGNORECASE)
+ACTUAL = re.compile(r"^(?:got|actual|received|have)\s*:\s*\S", re.IGNORECASE)
+LONGEST_VALUE = 80
 LONGEST_VALUES = 40
 LONGEST_COMMAND = 120
 ALARMS = (
@@ -121,7 +125,22 @@ def _with_line_below(context: FailureContext, error: str, number: int) -> str:
         return below or error
     if ANNOUNCEMENT.search(error):
         return f"{error} {below}".rstrip()
-    return error
+    other = _other_value(context.output.lines, error, number)
+    return f"{error.rstrip(',')}{other}" if other else error
+
+
+def _other_value(lines: Sequence[str], error: str, number: int) -> str:
+    """Return what stands below or above one of two compared values: `, expected: 6`."""
+    if len(error) > LONGEST_VALUE:
+        return ""
+    other = EXPECTED if ACTUAL.match(error) else ACTUAL if EXPECTED.match(error) else None
+    if other is None:
+        return ""
+    for at in (number + 1, number - 1):
+        line = lines[at].lstrip("# \t") if 0 <= at < len(lines) else ""
+        if other.match(line) and len(line) <= LONGEST_VALUE:
+            return f", {' '.join(line.split())}"
+    return ""
 
 
 def _line_above(context: FailureContext, number: int) -> str:

@@ -307,4 +307,5 @@ def test_ten_thousand_tasks_take_time_in_proportion(depends: str, marker: str) -
         return time.process_time() - started
 
     small = min(seconds(1_000) for _ in range(3))
-    assert seconds(10_000) < 40 * small + 0.1
+    large = min(seconds(10_000) for _ in range(2))
+    assert large < 40 * small + 0.1
