@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.change_log import IGNORED_FILES, append_changes, read_changes
 from pytest_ralph.fixing.directory_modes import modes_around, record_modes
-from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.errors import GitError, RecoveryError
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.project_files import files_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from pytest_ralph.fixing.directory_modes import Modes
@@ -96,8 +96,9 @@ class ProjectTree:
     def record(self, owner: str, changes: Iterable[Change]) -> None:
         """Keep what is needed to undo `changes`, which were made for the task `owner`."""
         changes = tuple(changes)
-        self.snapshots.keep(changes)
-        append_changes(self.backups, changes, owner)
+        with _kept():
+            self.snapshots.keep(changes)
+            append_changes(self.backups, changes, owner)
 
     def ignored_files(self) -> Snapshot:
         """Return the state of files that git ignores, such as `.env`, outside ignored directories.
@@ -110,8 +111,9 @@ class ProjectTree:
         """Keep what is needed to undo changes of ignored files; return the files that are gone."""
         changes = self._ignored.changes(before, self._ignored.take())
         changes = tuple(change for change in changes if not change.added)
-        self._ignored.keep(changes)
-        append_changes(self.backups, changes, IGNORED_FILES)
+        with _kept():
+            self._ignored.keep(changes)
+            append_changes(self.backups, changes, IGNORED_FILES)
         return [change.path for change in changes if change.deleted and change.can_be_undone]
 
     def directory_modes(self, paths: Iterable[str]) -> Modes:
@@ -184,3 +186,14 @@ class RunStart(NamedTuple):
 
     number: int
     is_alone: bool
+
+
+@contextlib.contextmanager
+def _kept() -> Iterator[None]:
+    """Raise RecoveryError if what is changed cannot be kept, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"what was changed cannot be kept for --ralph-undo: {reason}"
+        raise RecoveryError(message) from error

@@ -1,4 +1,4 @@
-"""Which file of the project was changed in a given time."""
+"""Which file of the project was changed in a given time, and what is kept of changes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.fixing.errors import RecoveryError
 from pytest_ralph.healing.project_tree import ProjectTree
 
 if TYPE_CHECKING:
@@ -30,3 +31,14 @@ def test_a_file_changed_in_that_time(tmp_path: Path, start: float, end: float, f
     tree = ProjectTree(tmp_path, tmp_path / "backups", None)
 
     assert tree.file_changed_between(changed_at + start, changed_at + end) == found
+
+
+def test_changes_that_cannot_be_kept_end_the_task_with_a_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("before")
+    (tmp_path / "backups").write_text("a file where the directory should be")
+    tree = ProjectTree(tmp_path, tmp_path / "backups", None)
+    before = tree.snapshots.take()
+    (tmp_path / "a.txt").write_text("after")
+
+    with pytest.raises(RecoveryError, match="cannot be kept for --ralph-undo: File exists"):
+        tree.record("demo-1.1", tree.changes_since(before))
