@@ -244,14 +244,13 @@ class SpoolWriter:
 
     def _end_of_long_line(self) -> str:
         """Return the end of a line of which the last bytes alone may begin inside a secret."""
-        pending = bytes(self._pending[-LONGEST_KEY:]).rstrip()
+        pending = bytes(self._pending[-2 * LONGEST_KEY :]).rstrip()
         if not pending:
             return decode(self._masked_end).rpartition("\n")[2].strip() or MASK
         masked = self._masked(pending)
-        is_cut = len(self._pending) > LONGEST_KEY
-        if is_cut and len(masked) < 2 * LAST_LINE_REACH:
-            # Its beginning would be shown, and that may be the end of a secret.
-            return MASK
+        if len(self._pending) > 2 * LONGEST_KEY:
+            # The first half may begin with the end of a secret.
+            masked = masked[LONGEST_KEY:] or MASK.encode()
         return decode(masked[-LAST_LINE_REACH:]).rpartition("\n")[2].strip()
 
     def spool(self) -> Spool:

@@ -174,3 +174,19 @@ def test_a_long_line_is_not_divided_in_a_secret(
     # A part that has arrived cannot be told from other text, but the end of one is never seen.
     assert [row for row in rows if "words'" in row] == []
     assert [log for log in logs if "with & some" in log or log.count("***") != 50] == []
+
+
+def test_the_live_row_of_a_long_line_shows_no_end_of_a_private_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two keys in one line: the first begins before the part of the line that is masked."""
+    monkeypatch.setattr(room, "LONGEST_KEY", 2048)
+    monkeypatch.setattr(room, "LAST_LINE_REACH", 256)
+    mask = Masker({}).mask
+    begin, end = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+    body = "aGVsbG8/" * 150
+    printed = f'{{"old": "{begin}{body}{end}", "new": "{begin}{body}{end}"}}, '.encode() * 4
+    for length in range(1, len(printed)):
+        writer = SpoolWriter(tmp_path / "log", mask=mask)
+        writer.write(printed[:length])
+        assert "aGVsbG8/aGVs" not in writer.last_line(), length
