@@ -37,7 +37,7 @@ _NUMBERED_HEADING = regex(
 )
 _VERIFY_FIELD = frozenset(["Verify"])
 # A heading with an id is a task if it has one of these.
-_HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Commit"}
+_HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Depends on", "Commit"}
 
 
 def find_tasks(outline: Outline) -> list[TaskBlock]:
