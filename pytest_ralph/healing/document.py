@@ -229,7 +229,7 @@ class Document:
                 offset = self._byte_offset(start)
                 seen = write_at(self._place, offset, line.encode(), changed.encode())
             else:
-                seen = replace_if_unchanged(self._place, source, self._seen)
+                seen = self._replace_source(source)
             if not self._is_written(seen):
                 return False
 
@@ -244,11 +244,17 @@ class Document:
 
     def _replace(self, spec: Spec) -> bool:
         """Write the whole file; False if another process saved it at the same moment."""
-        if not self._is_written(replace_if_unchanged(self._place, spec.source, self._seen)):
+        if not self._is_written(self._replace_source(spec.source)):
             return False
         self.spec = spec
         self._build_indexes()
         return True
+
+    def _replace_source(self, source: str) -> Seen:
+        """Write the whole file; None if another process saved it since it was read."""
+        # After a tick, the signature may already be that of an edit.
+        old = self.spec.source.encode()
+        return replace_if_unchanged(self._place, source, self._seen, old=old)
 
     def _is_written(self, seen: Seen) -> bool:
         """Note the signature of the file after a write; None if another process saved it."""
