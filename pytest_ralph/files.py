@@ -344,18 +344,28 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 
 def replace_if_unchanged(
-    place: Path, data: bytes | str, seen: Seen, *, durable: bool = True
+    place: Path,
+    data: bytes | str,
+    seen: Seen,
+    *,
+    old: bytes | None = None,
+    durable: bool = True,
 ) -> Seen:
     """Replace `place` as `write_atomically` does, unless it changed since its signature was `seen`.
 
-    `place` is a real path, and no link on the way to it is followed. If not `durable`, a power
-    failure may undo the write. Return the new signature, or None if the file had changed and was
-    left alone.
+    If `old` is given, the file must have this content, too: a signature is not exact if another
+    process writes within the same tick of the clock. `place` is a real path, and no link on the way
+    to it is followed. If not `durable`, a power failure may undo the write. Return the new
+    signature, or None if the file had changed and was left alone.
     """
+
+    def is_unchanged() -> bool:
+        if file_signature(place) != seen:
+            return False
+        return old is None or read_regular(place) == old
+
     try:
-        return _replace(
-            place, data, durable=durable, may_replace=lambda: file_signature(place) == seen
-        )
+        return _replace(place, data, durable=durable, may_replace=is_unchanged)
     except _ChangedError:
         return None
 

@@ -54,7 +54,7 @@ class DocumentEdit(NamedTuple):
             return _without(spec, self.removed)
         target = spec.get(self.target.name)
         missing = {name: block for name, block in self.blocks.items() if name not in spec}
-        if target is None or not missing or not is_same_task(target, self.target):
+        if target is None or not missing or not is_same_task(self.target, target, spec.tasks):
             return source
         spec, _ = insert_tasks(spec, target, missing, before=self.before)
         return spec.source
@@ -65,6 +65,7 @@ class Document:
 
     def __init__(self, spec: Spec, verify: Mapping[str, str] | None = None) -> None:
         self.spec = spec
+        self._tasks_at_start = spec.tasks
         # Where the file really was when the run began: a link put there later is not followed.
         self._place = Path(os.path.realpath(spec.path))
         self._verify = verify
@@ -113,20 +114,25 @@ class Document:
     def find(self, task: Task) -> Task | None:
         """Return the task as it is now, or None if it was removed from the file.
 
-        Its id alone does not identify a task: the author may have deleted it and renumbered the
-        tasks below it. So title or Verify have to be the same too.
+        Its id alone does not identify a task: the author may have inserted or deleted one and
+        renumbered those below it. So title or Verify have to be the same too.
         """
         self.read()
         position = self._positions.get(task.name)
-        if position is not None and is_same_task(self.spec.tasks[position], task):
-            return self.spec.tasks[position]
+        current = None if position is None else self.spec.tasks[position]
+        if current is not None and current.title == task.title:
+            return current
 
         renumbered = [
             other
             for other in self.spec.tasks
             if other.title == task.title and other.verify.text == task.verify.text
         ]
-        return renumbered[0] if len(renumbered) == 1 else None
+        if len(renumbered) == 1:
+            return renumbered[0]
+        if current is not None and is_same_task(current, task, self._tasks_at_start):
+            return current
+        return None
 
     def named(self, name: str) -> Task:
         """Return the task with this name or id."""
@@ -223,7 +229,7 @@ class Document:
                 offset = self._byte_offset(start)
                 seen = write_at(self._place, offset, line.encode(), changed.encode())
             else:
-                seen = replace_if_unchanged(self._place, source, self._seen)
+                seen = self._replace_source(source)
             if not self._is_written(seen):
                 return False
 
@@ -238,11 +244,17 @@ class Document:
 
     def _replace(self, spec: Spec) -> bool:
         """Write the whole file; False if another process saved it at the same moment."""
-        if not self._is_written(replace_if_unchanged(self._place, spec.source, self._seen)):
+        if not self._is_written(self._replace_source(spec.source)):
             return False
         self.spec = spec
         self._build_indexes()
         return True
+
+    def _replace_source(self, source: str) -> Seen:
+        """Write the whole file; None if another process saved it since it was read."""
+        # After a tick, the signature may already be that of an edit.
+        old = self.spec.source.encode()
+        return replace_if_unchanged(self._place, source, self._seen, old=old)
 
     def _is_written(self, seen: Seen) -> bool:
         """Note the signature of the file after a write; None if another process saved it."""
@@ -428,7 +440,7 @@ def _with_fixes(text: str, now: Spec, inserted: Mapping[str, str]) -> str:
         if owner is None or fix.id in spec:
             continue
         original = spec.get(owner.name)
-        if original is None or not is_same_task(original, owner):
+        if original is None or not is_same_task(owner, original, spec.tasks):
             # The original is an edit of the user, too.
             continue
         block = inserted.get(fix.id) or _without_remarks(lines[fix.line - 1 : fix.end_line])
@@ -461,8 +473,9 @@ def _is_deeper(line: str, indent: int) -> bool:
 def _with_ticks(text: str, now: Spec) -> str:
     """Tick the tasks in `text` that are ticked now."""
     boxes = {}
-    for task in Spec.parse(text, now.path).tasks:
+    tasks = Spec.parse(text, now.path).tasks
+    for task in tasks:
         current = now.get(task.name)
-        if current is not None and current.checked and is_same_task(current, task):
+        if current is not None and current.checked and is_same_task(current, task, tasks):
             boxes[task.name] = True
     return with_boxes(text, now.path, boxes)

@@ -11,7 +11,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.model import NO_VERIFY, Verify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,17 @@ class Task:
         return task
 
 
-def is_same_task(left: Task, right: Task) -> bool:
-    """Return whether two tasks with the same id are one task, perhaps edited in between."""
-    if left.title == right.title:
+def is_same_task(now: Task, before: Task, all_before: Iterable[Task]) -> bool:
+    """Return whether two tasks with the same id are one task, perhaps edited in between.
+
+    `all_before` are all the tasks that there were before.
+    """
+    if now.title == before.title:
         return True
-    return bool(left.verify.text) and left.verify.text == right.verify.text
+    if not now.verify.text or now.verify.text != before.verify.text:
+        return False
+    # Many tasks have the same Verify: one that had another id may have this one now.
+    return all(task.title != now.title or task.name == now.name for task in all_before)
 
 
 _E2E_STEP = regex(

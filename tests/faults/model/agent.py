@@ -12,18 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# Each line may use $KEY (`spec:task`), $FILE (the file of the task) and the function `touched`.
+# Each line may use $KEY (`spec:task`), $FILE (the file of the task) and the functions `touched` and
+# `fix`, which replaces the first line of $FILE.
 ACTIONS = {
     # What it is there for
-    "fix": 'mkdir -p src; echo "fixed $KEY" > "$FILE"; touched "$FILE"',
+    "fix": 'fix; touched "$FILE"',
+    "fix all lines": 'mkdir -p src; echo "fixed $KEY" > "$FILE"; touched "$FILE"',
     "append": 'mkdir -p src; echo "fixed $KEY" >> "$FILE"; touched "$FILE"',
-    "fix once": (
-        '[ -e "$0.$NAME" ] || { mkdir -p src; echo "fixed $KEY" > "$FILE"; touched "$FILE"; }; '
-        ': > "$0.$NAME"'
-    ),
+    "fix once": ('[ -e "$0.$NAME" ] || { fix; touched "$FILE"; }; : > "$0.$NAME"'),
     "pause": "sleep 0.3",
     "repair the build": "echo true > build.sh; touched build.sh",
-    "fix with git": 'mkdir -p src; echo "fixed $KEY" > "$FILE"; git add "$FILE"; touched "$FILE"',
+    "fix with git": 'fix; git add "$FILE"; touched "$FILE"',
     "nothing": ":",
     # Work that does not help
     "wrong": 'mkdir -p src; echo "no $KEY" > "$FILE"; touched "$FILE"',
@@ -58,7 +57,7 @@ ACTIONS = {
     "exit badly": "exit 3",
     "hang": "sleep 300",
 }
-GOOD = ("fix", "fix once", "append", "repair the build", "fix with git")
+GOOD = ("fix", "fix all lines", "fix once", "append", "repair the build", "fix with git")
 SLOW = ("hang", "pause")
 # These change the index.
 MOVES_GIT = frozenset(
@@ -77,6 +76,11 @@ SCRIPT = """\
 exec 2> /dev/null
 KEY="${{RALPH_SPEC_PATH##*/}}:${{RALPH_FIX_FOR:-$RALPH_TASK_ID}}"
 NAME="${{RALPH_SPEC_PATH##*/}}-${{RALPH_FIX_FOR:-$RALPH_TASK_ID}}"
+fix() {{
+  mkdir -p src
+  [ -s "$FILE" ] || echo > "$FILE"
+  sed -i "1s/.*/fixed $KEY/" "$FILE"
+}}
 touched() {{ for path; do echo "$KEY $path" >> {log}; done; }}
 case "$KEY" in
 {branches}esac

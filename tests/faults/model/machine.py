@@ -90,6 +90,12 @@ class Machine(RuleBasedStateMachine):
             text += "more\r\nmixed\n"
         self.world.write(path, text)
 
+    @rule(paths=st.sets(st.sampled_from(sorted(FILES.values())), min_size=1))
+    def append(self, paths: set[str]) -> None:
+        Machine.steps += 1
+        for path in sorted(paths):
+            self.world.append(path, self.world.text("remark"))
+
     @rule()
     def break_build(self) -> None:
         Machine.steps += 1

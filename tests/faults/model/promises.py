@@ -207,6 +207,15 @@ def check_commits(world: World, before: Before, plan: RunPlan, ended: Ended) -> 
             # The executor may have changed anything, but it does not write like the user.
             foreign = [path for path in foreign if _adds_lines_of_user(world, commit, path)]
         demand(not foreign, f"the commit of {key} also holds {foreign}")
+        if not ended.after_kill and _is_edited_by_executor(FILES[key], key, before, ended):
+            mixed = _adds_lines_of_user(world, commit, FILES[key])
+            demand(not mixed, f"the commit of {key} also holds edits of the user in {FILES[key]}")
+
+
+def _is_edited_by_executor(path: str, key: str, before: Before, ended: Ended) -> bool:
+    """Return whether HEAD has a file and an executor, not a git that it ran, wrote it."""
+    touched = _touched_for(key, ended.touched)
+    return path in before.head_index and path in touched and "*" not in touched
 
 
 def _touched_for(key: str, touched: Mapping[str, set[str]]) -> set[str]:

@@ -70,8 +70,10 @@ FILES = {
 }
 # What the fields of the tasks name beyond that.
 ALSO_NAMED = {"a:1.4": {"build.sh"}}
+# Between what an executor writes and what the user appends, so that the two can be told apart.
+LINES_BETWEEN = "between\n" * 8
 TRACKED = {
-    **{path: f"to do {key}\n" for key, path in FILES.items()},
+    **{path: f"to do {key}\n{LINES_BETWEEN}" for key, path in FILES.items()},
     "src/old.txt": "old\n",
     "src/mixed.txt": "one\r\ntwo\nthree\r\n",
     "build.sh": "true\n",
@@ -208,6 +210,11 @@ class World:
         except (FileExistsError, NotADirectoryError):
             return
         file.write_bytes(text.encode())
+
+    def append(self, path: str, text: str) -> None:
+        file = self.project / path
+        if file.is_file():
+            self.write(path, file.read_text() + text)
 
     def remove(self, path: str) -> None:
         file = self.project / path

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.processes import run
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -385,3 +387,75 @@ def test_a_task_removed_while_it_passes_is_reported(project: Project) -> None:
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*1.1 is not ticked: it was removed from tasks.md meanwhile*"])
     assert project.boxes == {"1.2": True}
+
+
+# Removes task 1.1, whose id 1.2 gets.
+REMOVE_FIRST = """\
+    from pathlib import Path
+    plan = Path("specs/demo/tasks.md")
+    tasks = plan.read_text().split("- [ ] ")
+    if "1.1 First" in tasks[1]:
+        plan.write_text("- [ ] " + tasks[2].replace("1.2", "1.1"))
+    raise SystemExit(not Path("fixed.txt").exists())
+"""
+
+
+@pytest.mark.parametrize("second", ["python verify.py", "test -d specs"])
+def test_no_fix_is_inserted_into_the_next_task(project: Project, second: str) -> None:
+    project.write("verify.py", REMOVE_FIRST)
+    project.tasks.write_text(
+        "- [ ] 1.1 First\n  - **Verify**: `python verify.py`\n\n"
+        f"- [ ] 1.2 Second\n  - **Verify**: `{second}`\n"
+    )
+    result = project.run(executor=project.shell("touch fixed.txt"))
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*task 1.1 was removed or renumbered during the run*"])
+    assert "[FIX" not in project.tasks.read_text()
+    assert project.calls == []
+
+
+def test_a_tick_follows_its_task(project: Project) -> None:
+    project.write(
+        "verify.py",
+        """\
+        from pathlib import Path
+        plan = Path("specs/demo/tasks.md")
+        new = "- [ ] 1.1 New\\n  - **Verify**: `python verify.py`\\n"
+        plan.write_text(new + plan.read_text().replace("1.1", "1.2"))
+        """,
+    )
+    project.spec("- [ ] 1.1 First\n  - **Verify**: `python verify.py`\n")
+
+    assert project.run().ret == 0
+    assert project.boxes == {"1.1": False, "1.2": True}
+
+
+# An editor that saves the file whenever it is about to be written.
+EDITOR = """\
+    import itertools
+    from pathlib import Path
+    from pytest_ralph import files
+
+    plan = Path("specs/demo/tasks.md")
+    saves = itertools.count()
+
+    def save(point):
+        if point == "before replace tasks.md":
+            plan.write_text(f"{plan.read_text()}<!-- {next(saves)} -->\\n")
+
+    files.on_fault_point = save
+"""
+
+
+def test_an_editor_that_saves_without_pause(one_task: Project) -> None:
+    one_task.write("conftest.py", EDITOR)
+    before = one_task.tasks.read_text()
+
+    status, output = run(one_task.root, "--ralph-recovery", "--ralph-executor=true", "specs/demo")
+
+    assert status == 1
+    assert "demo/tasks.md: another process keeps saving the file" in output
+    text = one_task.tasks.read_text()
+    assert text.startswith(before)
+    assert "[FIX" not in text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
 
@@ -170,3 +172,15 @@ def test_more_time_goes_to_the_same_session(one_task: Project) -> None:
     first, second = (one_task.root / "arguments.txt").read_text().splitlines()
     assert "--resume" not in first
     assert "--resume s-1" in second
+
+
+@pytest.mark.parametrize("limit", ["1e9", "1e300", "9" * 20])
+def test_time_limits_of_any_size(one_task: Project, limit: str) -> None:
+    limits = (f"--ralph-timeout={limit}", f"--ralph-executor-timeout={limit}")
+    assert one_task.run(*limits, executor="echo fixed > parser.txt").ret == 0
+
+
+@pytest.mark.parametrize("digits", [12, 400])
+def test_timeout_fields_of_any_size(project: Project, digits: int) -> None:
+    project.spec(f"- [ ] 1.1 A\n  - **Timeout**: {'9' * digits}h\n  - **Verify**: `true`\n")
+    assert project.run().ret == 0

@@ -51,6 +51,51 @@ def test_killed_pytest_ends_its_executor(
     wait_for(lambda: _is_gone(pid))
 
 
+def test_killed_pytest_ends_its_command(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    make_spec(t1_1=WAYS["plain"])
+    process = start(pytester.path, "--ralph")
+
+    _kill_when_started(process.pid, pytester.path / "pid")
+    process.communicate(timeout=60)
+
+    pid = int((pytester.path / "pid").read_text())
+    wait_for(lambda: _is_gone(pid))
+
+
+def test_the_next_run_ends_what_a_killed_one_left(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    """Its watcher is killed, too."""
+    plan = make_spec(t1_1="echo $$ > pid; exec sleep 600")
+    process = start(pytester.path, "--ralph")
+    _, pid = _worker_when_started(pytester.path / "pid")
+    for child in psutil.Process(process.pid).children():
+        if child.pid != pid:
+            child.kill()
+    process.kill()
+    process.communicate(timeout=60)
+    plan.write_text("# Tasks\n\n- [ ] 1.1\n  - **Verify**: `true`\n")
+    assert not _is_gone(pid)
+
+    start(pytester.path, "--ralph").communicate(timeout=60)
+
+    wait_for(lambda: _is_gone(pid))
+
+
+@pytest.mark.slow
+def test_killed_controller_ends_executors(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
+    pytest.importorskip("xdist")
+    make_spec(t1_1="test -e missing")
+    (pytester.path / "agent.sh").write_text(WAYS["session"])
+    process = start(pytester.path, "--ralph-recovery", "--ralph-executor", "sh agent.sh", "-n1")
+
+    _kill_when_started(process.pid, pytester.path / "pid")
+    process.communicate(timeout=60)
+
+    pid = int((pytester.path / "pid").read_text())
+    wait_for(lambda: _is_gone(pid), timeout=3)
+
+
 @pytest.mark.slow
 def test_killed_controller_ends_workers_and_their_commands(
     pytester: pytest.Pytester, make_spec: SpecMaker
@@ -125,10 +170,12 @@ def test_killed_pytest_ends_a_commit_and_its_hook(
     process.communicate(timeout=60)
 
     wait_for(lambda: not left_in(pytester.path), timeout=10)
+    assert list(pytester.path.glob(".git/ralph-*"))
     hook.unlink()
     going_on = start(pytester.path, *recovery)
     output, _ = going_on.communicate(timeout=60)
     assert going_on.returncode == 0, output
+    assert not list(pytester.path.glob(".git/ralph-*"))
     log = ["git", "log", "--format=%s", "--name-status", "--no-renames", "--", "new"]
     shown = subprocess.run(log, cwd=pytester.path, check=True, capture_output=True)
     assert shown.stdout.decode().split() == ["new", "A", "new"]

@@ -312,6 +312,27 @@ def test_an_edit_saved_during_a_tick_is_kept(
     assert [task.id for task in Spec.load(path).tasks if task.checked] == ["1.1", "1.2"]
 
 
+def test_an_edit_saved_right_behind_a_tick_is_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signature of the file that is read after the tick is already that of the edit."""
+    work = open_spec_files(path)
+    pwrite = os.pwrite
+
+    def save_a_note(descriptor: int, data: bytes, offset: int) -> int:
+        written = pwrite(descriptor, data, offset)
+        with path.open("a", encoding="utf-8") as file:
+            file.write("A note.\n")
+        return written
+
+    monkeypatch.setattr(os, "pwrite", save_a_note)
+    work.passed(work.spec["1.1"])
+    work.insert_fix(work.spec["1.2"], "1.2.1", fix_block("1.2.1", "1.2"), "broken")
+
+    assert path.read_text(encoding="utf-8").endswith("A note.\n")
+    assert Spec.load(path)["1.2.1"].fix_for == "1.2"
+
+
 def test_a_file_replaced_during_a_tick_is_ticked(
     path: Path, at_step: dict[str, Callable[[], object]]
 ) -> None:
