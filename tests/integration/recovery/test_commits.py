@@ -378,6 +378,29 @@ def test_moved_and_removed_files_of_an_executor(long_file: Project) -> None:
     assert long_file.git("status", "--porcelain", "*.txt") == ""
 
 
+@pytest.mark.parametrize("guard", ["report", "off"])
+def test_what_an_executor_committed_and_took_back(long_file: Project, guard: str) -> None:
+    long_file.write("mine.txt", "of the user\n")
+    long_file.git("add", "-A")
+    long_file.git("commit", "-qm", "more files")
+    long_file.write("mine.txt", "edited by the user\n")
+    body = f"""\
+        echo debug > debug.txt; echo debug > other.txt; git add debug.txt other.txt
+        sed -i s/^1$/debug/ long.txt; git commit -qm agent debug.txt other.txt long.txt
+        sed -i s/^debug$/1/ long.txt; rm debug.txt; echo more >> other.txt; {FIX_LAST_LINE}
+    """
+    result = long_file.run(
+        "--ralph-commit=auto", f"--ralph-guard={guard}", executor=long_file.shell(body)
+    )
+
+    assert result.ret == 0
+    assert subjects(long_file)[1] == "agent"
+    assert long_file.git("ls-files", "*.txt").split() == ["long.txt", "mine.txt", "other.txt"]
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert long_file.git("show", "HEAD:other.txt") == "debug\nmore"
+    assert long_file.git("status", "--porcelain", "*.txt").split() == ["M", "mine.txt"]
+
+
 def test_siblings_commit_their_own_files_only(project: Project) -> None:
     project.spec("""\
         - [ ] 1.1 [P] One
