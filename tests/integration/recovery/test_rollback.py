@@ -87,7 +87,7 @@ def files_and_index(project: Project) -> dict[str, object]:
 
 
 def get_back(project: Project, output: str) -> None:
-    announced = re.search(r"to get it back: (.*sh)", output)
+    announced = re.search(r"to get it back: (git show \S+\^3:restore\.sh \| sh)", output)
     assert announced
     subprocess.run(announced[1], shell=True, cwd=project.root, check=True)
 
@@ -370,16 +370,16 @@ def test_workers_keep_what_others_have_done(project: Project) -> None:
         project.write(f"build-{name}.sh", "true\n")
         project.write(f"{name}.txt", "open\n")
         project.write(f"{name}-part.txt", "open\n")
-    project.repository()
     executor = project.shell("""\
         name=${RALPH_SPEC_PATH##*/}
         case $task in
             1.0) ;;
             1.1) echo done > $name-part.txt;;
-            1.2) sleep 0.5; echo 'if then fi (' > build-$name.sh;;
+            1.2) sleep 1; echo 'if then fi (' > build-$name.sh;;
             *) echo true > build-$name.sh; echo fixed > $name.txt;;
         esac
     """)
+    project.repository()
     options = ("--ralph-recovery", "--ralph-execute", "--ralph-rollback", "-n2")
     specs = ("specs/a", "specs/b", "specs/c")
     status, _ = processes.run(project.root, *options, "--ralph-executor", executor, *specs)
