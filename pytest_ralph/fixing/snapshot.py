@@ -1,7 +1,8 @@
 """Snapshots of the files of a project, and what changed between two of them.
 
 A snapshot holds the state of each file with a copy of its content. A file is copied when it is
-first seen and after each change, not for each snapshot, and only up to a size limit.
+first seen and after each change, not for each snapshot, and only up to a size limit: in a project
+that is larger, the small files are copied, which are the ones that people write.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 # Larger files are noticed when they change, but no copy of them is kept.
 MAX_FILE_SIZE = 10 * 1024 * 1024
+# Of the files that are there at first; and as much again of what changes later.
 MAX_TOTAL_SIZE = 256 * 1024 * 1024
 
 # The path of each file relative to the root → its state.
@@ -65,6 +67,7 @@ class Snapshots:
         # When the last snapshot of all files was begun.
         self._begun = 0.0
         self._copied = 0
+        self._limit = MAX_TOTAL_SIZE
         self._own = ""
         self._in_use: set[str] = set()
         # Files that the run itself writes; they are no part of the project.
@@ -88,8 +91,11 @@ class Snapshots:
             elif self._begun > asked:
                 # Several threads waited: the first of them has taken a snapshot for all.
                 return self._last
+            is_first = not self._begun
             self._begun = time.monotonic()
             self._last = self._states_of_all()
+            if is_first:
+                self._limit = self._copied + MAX_TOTAL_SIZE
             return self._last
 
     def of(self, paths: Iterable[str]) -> Snapshot:
@@ -154,6 +160,7 @@ class Snapshots:
             self._write_again()
         snapshot: Snapshot = {}
         links = []
+        to_copy = []
         root = f"{self.root}/"
         for path in paths:
             # Most files are as they were. A Path for each of them would be most of the cost.
@@ -161,30 +168,33 @@ class Snapshots:
             file = root + path if entries is None else entries[path]
             if known is None or not is_unchanged(file, known):
                 known = self._state(path)
+                if known is not None and self._is_copied(path, known):
+                    to_copy.append(path)
             if known is None:
                 continue
             snapshot[path] = known
             if known.target:
                 links.append(path)
+        for path in sorted(to_copy, key=lambda path: snapshot[path].size):
+            state = snapshot[path]
+            snapshot[path] = state._replace(copy=self._copy(self.root / path, state))
         return _without_files_behind(snapshot, links)
 
     def _state(self, path: str) -> FileState | None:
-        """Return the state of a file; None if there is none that a snapshot can hold."""
+        """Return the state of a file, without a copy; None if no snapshot can hold it."""
         parts = path.split("/")
         if parts[0] == RALPH_DIRECTORY or is_temporary(parts[-1]):
             return None
-        file = self.root / path
-        state = state_of(file)
-        if state is None or state.is_link:
-            return state
-        if parts[-1] == STATE_NAME or path == self._own:
-            # Only we write the state, and it is never put back.
-            return state
-        return state._replace(copy=self._copy(file, state))
+        return state_of(self.root / path)
+
+    def _is_copied(self, path: str, state: FileState) -> bool:
+        # Only we write the state of a spec, and it is never put back.
+        is_state = path.rpartition("/")[2] == STATE_NAME
+        return not state.is_link and not is_state and path != self._own
 
     def _copy(self, file: Path, state: FileState) -> str:
         """Copy a file unless it is too large, and return the path of the copy."""
-        if state.size > MAX_FILE_SIZE or self._copied + state.size > MAX_TOTAL_SIZE:
+        if state.size > MAX_FILE_SIZE or self._copied + state.size > self._limit:
             return ""
         copy = self.directory / copy_name()
         try:

@@ -11,16 +11,16 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import sweep
+from pytest_ralph.files import SPEC_FILES, sweep
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import is_too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from pytest_ralph.fixing.file_state import Change, FileState
-    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.checkpoint import Commits, Git
     from pytest_ralph.fixing.git.rollback import RollbackResult
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
@@ -122,7 +122,7 @@ class Checkpoints:
         message = commit_message(task, self._spec_files.spec.name)
         changes = self._changes_for(task)
         work = self._paths_of(changes)
-        if not work:
+        if not work and not self._committed.get(task.name):
             # No executor was at work: a person wrote what the task names.
             work = {path for path in self._named_files(task) if path.exists()}
         if not changes and not written_message(task) and not git.uncommitted(work):
@@ -136,8 +136,15 @@ class Checkpoints:
         spec_path = self._spec_files.spec.path
         in_head = git.read_head(spec_path)
         texts = {} if in_head is None else {spec_path: self._spec_files.own_version(in_head)}
-        commit = git.commit(message, paths, changes=changes, task_files=task.files, texts=texts)
-        self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
+        commit = git.commit(
+            message,
+            paths,
+            changes=changes,
+            task_files=task.files,
+            texts=texts,
+            committed=self._committed_by_executors(task),
+        )
+        self._count_committed(task, changes)
         self._announce_what_is_left(git, task, work, is_committed=commit is not None)
         return commit[:12] if commit else ""
 
@@ -153,6 +160,20 @@ class Checkpoints:
             files = ", ".join(staged)
             line = f"{task.id}: you had staged {files} before it was changed: `git add` it again"
             self._services.announce(f"{line}, or your next commit takes the change back")
+
+    def _count_committed(self, task: Task, changes: Collection[Change]) -> None:
+        """Note that changes made for the task are committed: its next commit begins after them."""
+        self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
+        self._services.tree.committed.pop(self._spec_files.record_name(task), None)
+
+    def _committed_by_executors(self, task: Task) -> Commits:
+        """What executors committed themselves for the task, without files of specs."""
+        committed = self._services.tree.committed.get(self._spec_files.record_name(task), {})
+        return {
+            path: versions
+            for path, versions in committed.items()
+            if path.rpartition("/")[2] not in SPEC_FILES
+        }
 
     def _changes_for(self, task: Task) -> list[Change]:
         """What executors and repairs changed for the task since its last commit."""
@@ -192,9 +213,16 @@ class Checkpoints:
             try:
                 changes = self._changes_for(task)
                 paths = self._paths_of(changes)
-                commit = git.commit(message, paths, changes=changes, task_files=task.files)
+                commit = git.commit(
+                    message,
+                    paths,
+                    changes=changes,
+                    task_files=task.files,
+                    committed=self._committed_by_executors(task),
+                )
             except (GitError, OSError) as error:
                 return f"progress on {task.id} is not committed: {error}"
+            self._count_committed(task, changes)
         return f"progress on {task.id} is kept in commit {commit[:12]}" if commit else ""
 
     def roll_back(self, task: Task) -> str:

@@ -180,7 +180,9 @@ class Guard:
                 "(--ralph-undo puts them back)"
             )
         if self._is_off:
-            self._record(changes, is_alone=tree.end_run(before.start))
+            is_alone = tree.end_run(before.start)
+            self._record_commits(before, is_alone=is_alone)
+            self._record(changes, is_alone=is_alone)
             return GuardReport(_paths(changes), tuple(findings), changes=changes)
 
         edits = self._plans.undo_edits(before.plan, task)
@@ -191,6 +193,7 @@ class Guard:
         report = self._report(changes, task, edits, findings, "undone")
         if report.refusal:
             return self._undo(report, before, task)
+        self._record_commits(before, is_alone=is_alone)
         self.accept(report, changes, is_alone=is_alone)
         return report
 
@@ -220,6 +223,26 @@ class Guard:
         own = [one for one in changes if is_named(self.task.files, one.path)]
         self._tree.record(self.owner, own)
         self._tree.record(SEVERAL, [one for one in changes if one not in own])
+
+    def _record_commits(self, before: Before, *, is_alone: bool) -> None:
+        """Record what the executor committed itself on the current branch."""
+        is_ours = is_alone and not self.services.do_workers_mix
+        if self.services.settings.commit != "auto" or not is_ours:
+            return
+        git, old, now = self.services.git, before.position, self._position()
+        if git is None or old is None or now is None or old.branch != now.branch:
+            return
+        if not old.commit or old.commit == now.commit:
+            return
+        try:
+            found = git.committed_between(old.commit, now.commit)
+        except GitError:
+            # The executor may have removed the commit that was there.
+            return
+        committed = self._tree.committed.setdefault(self.owner, {})
+        for path, (replaced, new) in found.items():
+            first, _ = committed.get(path, (replaced, new))
+            committed[path] = (first, new)
 
     def inspect(
         self, changes: tuple[Change, ...], task: Task, tasks_before: bytes, tasks_after: bytes

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.directory_modes import Modes
     from pytest_ralph.fixing.file_state import Change
-    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.checkpoint import Commits, Git
     from pytest_ralph.fixing.git.index import Index
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.plan_guard import PlanBefore
@@ -44,6 +44,7 @@ class ProjectTree:
     plans: The plan of each spec before the first of the runs that are at work.
     good_index: The index when a task passed last, or else before the first executor run.
     protected: The tests and the configuration of checks that were changed for each task.
+    committed: What executors committed themselves for each task.
     movements: What runs at the same time have reported about branches, commits and the stash.
     checks_run: The checks that the tasks of each spec are verified with.
     """
@@ -63,6 +64,7 @@ class ProjectTree:
         self.plans: dict[Path, PlanBefore] = {}
         self.good_index: Index | None = None
         self.protected: dict[str, set[str]] = {}
+        self.committed: dict[str, Commits] = {}
         self.movements: set[str] = set()
         self.checks_run: dict[Path, frozenset[str]] = {}
 

@@ -40,7 +40,7 @@ from pytest_ralph.fixing.git.preconditions import (
     require_rollback_target,
     require_usable_index,
 )
-from pytest_ralph.fixing.git.rollback import Rollback, Target, target_of_commit
+from pytest_ralph.fixing.git.rollback import ABSENT, Rollback, Target, target_of_commit
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.git.index import Index, IndexFile
     from pytest_ralph.fixing.git.rollback import RollbackResult
+
+
+# Path → what a commit had of a file before and has now; None if there was or is none.
+Commits = dict[str, tuple[IndexEntry | None, IndexEntry | None]]
 
 
 class Git:
@@ -151,6 +155,18 @@ class Git:
         listed = self._git("diff-index", *options, "HEAD", "--", ".")
         return tuple(path for path in listed.split("\0") if path and path in wanted)
 
+    def committed_between(self, old: str, new: str) -> Commits:
+        """Return the files below the root that differ between two commits, in both versions."""
+        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--relative")
+        parts = self._git("diff-tree", *options, old, new, "--", ".").split("\0")
+        found = {}
+        for header, path in zip(parts[::2], parts[1::2], strict=False):
+            old_mode, mode, old_identity, identity, _ = header.lstrip(":").split(" ")
+            before = None if old_mode == ABSENT else IndexEntry(old_mode, old_identity)
+            after = None if mode == ABSENT else IndexEntry(mode, identity)
+            found[path] = (before, after)
+        return found
+
     # Comparing working trees
 
     def tree_fingerprint(self, since: float = math.inf) -> str:
@@ -242,26 +258,33 @@ class Git:
         changes: Collection[Change] = (),
         task_files: Collection[str] = (),
         texts: Mapping[Path, bytes] | None = None,
+        committed: Commits | None = None,
     ) -> str | None:
         """Commit what differs from HEAD in `paths`, and return the commit; None if nothing does.
 
         A directory stands for everything below it. Of files in `changes`, which were made for a
         task, only what they changed is committed, and files in `texts` are committed with the
-        content given there. What the user staged stays staged, and hooks run. The state file and
-        `.ralph/` are never committed.
+        content given there. Files in `committed`, which an executor committed itself, are
+        committed as if it had not: it may have changed them back since. What the user staged stays
+        staged, and hooks run. The state file and `.ralph/` are never committed.
         """
         with self._lock:
             location = self._location
             require_no_operation(location.top, location.git_dir)
-            changed = self.uncommitted(paths)
+            committed = committed or {}
+            changed = self.uncommitted([*paths, *(self.root / path for path in committed)])
             if not changed:
                 return None
             require_usable_index(self._git, location.git_dir)
             in_repository = [location.prefix + path for path in changed]
             own_changes = [change for change in changes if change.path in changed]
             head = read_head(self._top, in_repository)
-            own_versions = OwnVersions(self._top, location.prefix, head)
+            base = self._without(committed, head)
+            own_versions = OwnVersions(self._top, location.prefix, base)
             versions = own_versions.find(own_changes, task_files)
+            changed_back = committed.keys() - {change.path for change in changes}
+            for name in changed_back.intersection(changed):
+                versions[location.prefix + name] = base.get(location.prefix + name)
             for path, text in (texts or {}).items():
                 name = location.prefix + os.path.relpath(path.resolve(), self.root)
                 if name in in_repository:
@@ -273,6 +296,19 @@ class Git:
                 self._began_branch = True
             commit_paths(self._top, location.git_dir, message, in_repository, head, versions)
             return self.head()
+
+    def _without(self, committed: Commits, head: Index) -> Index:
+        """Return what HEAD has of files without what an executor committed."""
+        base = dict(head)
+        for path, (before, after) in committed.items():
+            name = self._location.prefix + path
+            if head.get(name) != after:
+                # The user has committed the file since.
+                continue
+            base.pop(name, None)
+            if before is not None:
+                base[name] = before
+        return base
 
     def _version_of(self, path: str, text: bytes, replaced: IndexEntry | None) -> IndexEntry:
         """Write a text into the repository as the file `path`."""

@@ -176,7 +176,9 @@ class Rollback:
             size = 0 if change.after is None else change.after.size
             if size > min(MAX_FILE_SIZE, room):
                 self._left.append(f"{change.path} ({size // 1_000_000} MB, too large to keep)")
-            elif not change.can_be_undone or self._is_blocked(change, removed):
+            elif not change.can_be_undone:
+                self._left.append(f"{change.path} (no copy was kept)")
+            elif self._is_blocked(change, removed):
                 self._left.append(change.path)
             else:
                 room -= size

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration import processes
 from tests.integration.processes import start, wait_for
 
 if TYPE_CHECKING:
@@ -87,6 +88,51 @@ def test_a_staged_version_that_would_take_back_a_fix(repository: Project) -> Non
     result.stdout.fnmatch_lines(["*1.2: you had staged new.txt before it was changed: *git add*"])
 
 
+def test_staged_version_of_a_named_file_stays_staged(repository: Project) -> None:
+    repository.write("new.txt", "broken\nstaged\n")
+    repository.git("add", "new.txt")
+    repository.write("new.txt", "broken\n")
+    repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
+
+    assert repository.git("show", "HEAD:new.txt") == "fixed"
+    assert repository.git("show", ":new.txt") == "broken\nstaged"
+
+
+def test_staged_removal_of_a_named_file_stays_staged(repository: Project) -> None:
+    repository.git("rm", "-q", "--cached", "new.txt")
+    repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
+
+    assert repository.git("show", "HEAD:new.txt") == "fixed"
+    assert repository.git("ls-files", "new.txt") == ""
+
+
+def test_background_child_of_a_hook_does_not_block(repository: Project) -> None:
+    repository.write(".git/hooks/post-commit", "#!/bin/sh\nsleep 20 &\n").chmod(0o755)
+    started = time.monotonic()
+    repository.run("--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt"))
+
+    assert time.monotonic() - started < 15
+    assert subjects(repository)[0] == "feat: write it"
+
+
+def test_commit_that_a_kill_cut_off_is_made_later(repository: Project) -> None:
+    hook = repository.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/begun; sleep 60\n")
+    hook.chmod(0o755)
+    executor = repository.shell("echo fixed > new.txt; echo helper > helper.txt")
+    arguments = ("--ralph-recovery", "--ralph-commit=auto", "--ralph-executor", executor)
+    process = start(repository.root, *arguments, "specs/demo")
+    wait_for((repository.root / ".git/begun").exists)
+    process.kill()
+    process.communicate()
+    assert subjects(repository) == ["the beginning"]
+
+    hook.unlink()
+    repository.write("mine.txt", "written since then\n")
+    repository.run("--ralph-commit=auto")
+    assert {"new.txt", "helper.txt"} <= committed_files(repository)
+    assert "mine.txt" not in committed_files(repository)
+
+
 def test_an_executor_that_removes_what_git_ignores(repository: Project) -> None:
     clean = "git clean -ffdxq; echo fixed > new.txt"
     result = repository.run("--ralph-commit=auto", executor=repository.shell(clean))
@@ -137,6 +183,36 @@ def test_unrelated_edits_are_not_committed(repository: Project) -> None:
     assert {"new.txt", "helper.txt"} <= files
     assert "mine.txt" not in files
     assert "executor.sh" not in files
+
+
+def test_repair_is_committed_without_edits(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 It runs
+          - **Files**: `run.sh`
+          - **Verify**: `./run.sh`
+    """)
+    project.write("run.sh", "#!/bin/sh\ntrue\n")
+    project.repository()
+    project.write("run.sh", "#!/bin/sh\ntrue # edited by the user\n")
+    result = project.run("--ralph-commit=auto")
+
+    assert result.ret == 0
+    assert project.git("show", "HEAD:run.sh") == "#!/bin/sh\ntrue"
+    assert project.git("ls-tree", "HEAD", "run.sh").startswith("100755")
+
+
+def test_what_the_user_commits_and_stages_meanwhile_stays(project: Project) -> None:
+    project.spec(SPEC.replace("grep -q fixed new.txt", "grep -q fixed new.txt && sh user.sh"))
+    project.write("new.txt", "broken\n")
+    project.write(
+        "user.sh", "echo u > u.txt; git add u.txt; git commit -qm user; echo s > s.txt; git add ."
+    )
+    project.repository()
+    project.run("--ralph-commit=auto", executor=project.shell("echo fixed > new.txt"))
+
+    assert subjects(project) == ["feat: write it", "user", "the beginning"]
+    assert "s.txt" not in committed_files(project)
+    assert "s.txt" in project.git("diff", "--cached", "--name-only").split()
 
 
 def test_edits_made_while_verify_runs_are_not_committed(project: Project) -> None:
@@ -269,6 +345,68 @@ def test_own_hunks_of_an_edited_file_are_committed(long_file: Project) -> None:
     assert long_file.git("diff", "--numstat", "long.txt").split()[:2] == ["1", "1"]
 
 
+def test_progress_is_committed_without_edits(long_file: Project) -> None:
+    """The executor runs out of context twice."""
+    long_file.write("mine.txt", "of the user\n")
+    long_file.git("add", "mine.txt")
+    long_file.git("commit", "-qm", "more files")
+    long_file.write("long.txt", LINES.replace("1\n", "edit of the user\n", 1))
+    long_file.write("mine.txt", "edit of the user\n")
+    long_file.write("untracked.txt", "of the user\n")
+    executor = long_file.shell(f"""\
+        echo part $call >> long.txt
+        [ $call = 3 ] && {FIX_LAST_LINE} && exit
+        echo "Error: Maximum context length (128k tokens) exceeded"; exit 1
+    """)
+    result = long_file.run("--ralph-commit=auto", executor=executor)
+
+    assert result.ret == 0
+    log = long_file.git("log", "-p", "--format=%s", "HEAD~3..")
+    assert log.count("wip(demo): progress on task 1.1") == 2
+    assert "+part 2" in log
+    assert "of the user" not in log
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_own_hunks_of_a_hidden_file_are_committed(long_file: Project, flag: str) -> None:
+    edited = LINES.replace("1\n", "edit of the user\n", 1)
+    long_file.write("long.txt", edited)
+    long_file.git("update-index", flag, "long.txt")
+    before = long_file.git("ls-files", "-v", "long.txt")
+    long_file.run("--ralph-commit=auto", executor=long_file.shell(FIX_LAST_LINE))
+
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert (long_file.root / "long.txt").read_text() == edited.replace("20\n", "fixed\n")
+    assert long_file.git("ls-files", "-v", "long.txt") == before
+
+
+def test_workers_commit_their_own_hunks(project: Project) -> None:
+    pytest.importorskip("xdist")
+    for name in ("a", "b"):
+        verify = f"grep -q fixed-{name} long.txt"
+        text = f"- [ ] 1.1 Write\n  - **Verify**: `{verify}`\n  - **Commit**: feat: {name}\n"
+        project.write(f"specs/{name}/tasks.md", text)
+    project.write("long.txt", LINES)
+    project.write(".gitignore", "calls.txt\nprompt.*\nexecutor.sh\n.ralph/\n")
+    executor = project.shell("""\
+        case $RALPH_SPEC_PATH in
+            *a) sed -i s/^2$/fixed-a/ long.txt;;
+            *b) sed -i s/^17$/fixed-b/ long.txt;;
+        esac
+        sleep 0.5
+    """)
+    project.repository()
+    project.write("long.txt", LINES.replace("9\n", "edit of the user\n", 1))
+    options = ("--ralph-recovery", "--ralph-commit=auto", "-n2", "--ralph-executor", executor)
+    status, _ = processes.run(project.root, *options, "specs/a", "specs/b")
+
+    assert status == 0
+    for name, line in (("a", "2"), ("b", "17")):
+        shown = project.git("show", "-U0", "--format=", f":/feat: {name}", "--", "long.txt")
+        assert shown.split("\n")[-2:] == [f"-{line}", f"+fixed-{name}"]
+        assert "user" not in shown
+
+
 def test_an_edit_after_the_executor_is_not_committed(long_file: Project) -> None:
     text = long_file.tasks.read_text()
     verify = "grep -q fixed long.txt && echo edit >> long.txt"
@@ -376,6 +514,29 @@ def test_moved_and_removed_files_of_an_executor(long_file: Project) -> None:
     changed = long_file.git("show", "--format=", "--name-status", "--no-renames", "HEAD")
     assert {"A\tmoved.txt", "D\told.txt", "D\tgone.txt"} <= {*changed.splitlines()}
     assert long_file.git("status", "--porcelain", "*.txt") == ""
+
+
+@pytest.mark.parametrize("guard", ["report", "off"])
+def test_what_an_executor_committed_and_took_back(long_file: Project, guard: str) -> None:
+    long_file.write("mine.txt", "of the user\n")
+    long_file.git("add", "-A")
+    long_file.git("commit", "-qm", "more files")
+    long_file.write("mine.txt", "edited by the user\n")
+    body = f"""\
+        echo debug > debug.txt; echo debug > other.txt; git add debug.txt other.txt
+        sed -i s/^1$/debug/ long.txt; git commit -qm agent debug.txt other.txt long.txt
+        sed -i s/^debug$/1/ long.txt; rm debug.txt; echo more >> other.txt; {FIX_LAST_LINE}
+    """
+    result = long_file.run(
+        "--ralph-commit=auto", f"--ralph-guard={guard}", executor=long_file.shell(body)
+    )
+
+    assert result.ret == 0
+    assert subjects(long_file)[1] == "agent"
+    assert long_file.git("ls-files", "*.txt").split() == ["long.txt", "mine.txt", "other.txt"]
+    assert long_file.git("show", "HEAD:long.txt") == LINES.replace("20\n", "fixed\n").strip()
+    assert long_file.git("show", "HEAD:other.txt") == "debug\nmore"
+    assert long_file.git("status", "--porcelain", "*.txt").split() == ["M", "mine.txt"]
 
 
 def test_siblings_commit_their_own_files_only(project: Project) -> None:

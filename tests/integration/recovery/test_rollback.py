@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration import processes
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.integration.recovery.conftest import Project
 
 
@@ -53,6 +61,117 @@ def test_what_was_there_is_kept_then_rolled_back_then_fixed(broken_build: Projec
     assert project.boxes == {"1.1": True, "1.2": True, "1.2.1": True}
 
 
+EDITS = {
+    "untracked": "mkdir sub; echo x > sub/new; touch -d 2001-02-03 sub/new",
+    "staged": "echo staged > a.txt; git add a.txt; echo edited > a.txt",
+    "staged new file": "echo staged > n.txt; git add n.txt; echo edited > n.txt",
+    "removed": "git rm -q a.txt",
+    "removed from index": "git rm -q --cached a.txt",
+    "skip-worktree": "echo mine > a.txt; git update-index --skip-worktree a.txt",
+    "assume-unchanged": "echo mine > a.txt; git update-index --assume-unchanged a.txt",
+    "mixed line endings": r"printf 'one\r\ntwo\nthree\r\n' > mixed.txt",
+    "filter that strips": "echo password=mine >> strip.txt",
+    "mode 0600": "echo mine > a.txt; chmod 600 a.txt; echo key > key; chmod 600 key",
+}
+FILES = ("a.txt", "build.sh", "key", "mixed.txt", "n.txt", "note.txt", "strip.txt", "sub/new")
+
+
+def files_and_index(project: Project) -> dict[str, object]:
+    """Content, mode and time of the files that EDITS change, and the index with its flags."""
+    found: dict[str, object] = {"index": project.git("ls-files", "-v", "--stage", *FILES)}
+    for path in map(project.root.joinpath, FILES):
+        if path.exists():
+            status = path.stat()
+            found[path.name] = (path.read_bytes(), status.st_mode, status.st_mtime_ns)
+    return found
+
+
+def get_back(project: Project, output: str) -> None:
+    announced = re.search(r"to get it back: (git show \S+\^3:restore\.sh \| sh)", output)
+    assert announced
+    subprocess.run(announced[1], shell=True, cwd=project.root, check=True)
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_announced_command_brings_all_back(broken_build: Project, edit: str) -> None:
+    project = broken_build
+    project.write("build.sh", "true\n")
+    project.write("a.txt", "good\n")
+    project.write("mixed.txt", "one\ntwo\n")
+    project.write("strip.txt", "good\n")
+    project.write(".gitattributes", "mixed.txt text=auto\nstrip.txt filter=strip\n")
+    project.git("config", "filter.strip.clean", "sed s/password=.*//")
+    project.git("config", "filter.strip.smudge", "cat")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "more files")
+    project.write("build.sh", "if then fi (\n")
+    subprocess.run(edit, shell=True, cwd=project.root, check=True)
+    before = files_and_index(project)
+    result = project.run("--ralph-rollback", executor="exit 1")
+    assert (project.root / "build.sh").read_text() == "true\n"
+
+    get_back(project, result.stdout.str())
+    assert files_and_index(project) == before
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_hidden_file_of_a_later_commit_comes_back(broken_build: Project, flag: str) -> None:
+    project = broken_build
+    project.write("a.txt", "good\n")
+    project.git("add", "a.txt")
+    project.git("commit", "-qm", "more files")
+    project.run("--ralph-rollback", "-k", "1.1")
+    project.write("a.txt", "later\n")
+    project.git("commit", "-qm", "later", "a.txt")
+    project.write("a.txt", "of the user\n")
+    project.git("update-index", flag, "a.txt")
+    before = files_and_index(project)
+    result = project.run("--ralph-rollback", "-k", "1.2", executor="exit 1")
+    assert (project.root / "a.txt").read_text() == "good\n"
+
+    get_back(project, result.stdout.str())
+    assert files_and_index(project) == before
+
+
+def test_large_untracked_file_is_not_copied(
+    broken_build: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = broken_build
+    (project.root / "large.bin").write_bytes(os.urandom(20_000_000))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    executor = "du -sk .git .ralph $TMPDIR | cut -f1 >> ../sizes; exit 1"
+    options = ("--ralph-recovery", "--ralph-rollback", "--ralph-executor", executor)
+    _, output = processes.run(project.root, *options, "specs/demo")
+
+    assert "large.bin (20 MB, too large to keep)" in output
+    sizes = (project.root.parent / "sizes").read_text().split()
+    assert max(map(int, sizes)) < 10_000
+
+
+@pytest.mark.parametrize("redirection", ["> run.log 2>&1", "-n2 > run.log", "| tee run.log"])
+def test_log_of_the_run_stays(broken_build: Project, redirection: str) -> None:
+    project = broken_build
+    options = "--ralph-recovery --ralph-rollback --ralph-executor 'sh executor.sh' specs/demo"
+    command = f"{sys.executable} -m pytest {options} {redirection}"
+    # In a process group of its own, as a shell would start it.
+    subprocess.run(command, shell=True, cwd=project.root, check=True, start_new_session=True)
+
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    assert "1 recovered" in (project.root / "run.log").read_text()
+
+
+def test_ignored_secret_is_not_committed(broken_build: Project) -> None:
+    project = broken_build
+    project.write(".gitignore", ".ralph/\n.env\n")
+    project.write(".env", "KEY=1\n")
+    project.run("--ralph-rollback", "--ralph-commit=auto", executor="sh executor.sh")
+
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    assert (project.root / ".env").read_text() == "KEY=1\n"
+    assert ".env" not in project.git("log", "--all", "--name-only", "--format=").split()
+    assert ".env" not in project.git("status", "--porcelain")
+
+
 def test_without_the_option_nothing_is_rolled_back(broken_build: Project) -> None:
     broken_build.run(executor="sh executor.sh")
 
@@ -90,6 +209,10 @@ def add_a_submodule(project: Project) -> None:
     project.git("update-index", "--add", "--cacheinfo", f"160000,{head},vendor")
 
 
+def hold_the_index(project: Project) -> None:
+    project.write(".git/index.lock", "")
+
+
 def leave_git(project: Project) -> None:
     (project.root / ".git").rename(project.root / "no-git")
 
@@ -98,6 +221,7 @@ REFUSALS = [
     (detach, "no rollback: HEAD is detached*"),
     (begin_a_rebase, "no rollback: a rebase is in progress*"),
     (add_a_submodule, "no rollback: submodules cannot be rolled back: vendor*"),
+    (hold_the_index, "no rollback: another git process holds the index (index.lock)*"),
     (leave_git, "no rollback: not in a git repository*"),
 ]
 
@@ -182,6 +306,88 @@ def test_work_of_a_sibling_stays(project: Project) -> None:
     seen = (project.root / "seen-files.txt").read_text().split()
     assert "made.txt" in seen
     assert "wrong.txt" not in seen
+
+
+def test_siblings_commit_around_a_rollback(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 [P] It builds
+          - **Files**: `note.txt`
+          - **Verify**: `sh build.sh && grep -q fixed note.txt`
+          - **Commit**: feat: one
+
+        - [ ] 1.2 [P] Write the part
+          - **Files**: `part.txt`
+          - **Verify**: `grep -q done part.txt`
+          - **Commit**: feat: two
+    """)
+    project.write(".gitignore", ".ralph/\ncalls.txt\nprompt.*\nexecutor.sh\n")
+    write_parts(project)
+    project.write("mine.txt", "of the user\n")
+    executor = project.shell("""\
+        case $task in
+            1.1) echo 'if then fi (' > build.sh; echo x > wrong.txt;;
+            1.2) echo done > part.txt; echo new > helper.txt;;
+            *) echo fixed > note.txt;;
+        esac
+    """)
+    options = ("--ralph-rollback", "--ralph-execute", "--ralph-jobs=2", "--ralph-commit=auto")
+    result = project.run(*options, executor=executor)
+
+    assert result.ret == 0
+    assert (project.root / "mine.txt").exists()
+    assert not (project.root / "wrong.txt").exists()
+    listed = ("show", "--format=", "--name-only")
+    assert project.git(*listed, ":/feat: one", "--", "*.txt", "*.sh") == "note.txt"
+    assert project.git(*listed, ":/feat: two", "--", "*.txt").split() == ["helper.txt", "part.txt"]
+
+
+def test_what_the_user_staged_meanwhile_stays_staged(breaking_executor: Project) -> None:
+    project = breaking_executor
+    stage = "test -e s.txt || { echo 1 > s.txt; git add s.txt; echo 2 > s.txt; }"
+    project.tasks.write_text(project.tasks.read_text().replace("touch user.txt", stage))
+    project.run("--ralph-rollback", "--ralph-execute", executor="sh executor.sh")
+
+    assert (project.root / "seen-build.sh").read_text() == "true\n"
+    assert project.git("show", ":s.txt") == "1"
+    assert (project.root / "s.txt").read_text() == "2\n"
+
+
+@pytest.mark.slow
+def test_workers_keep_what_others_have_done(project: Project) -> None:
+    pytest.importorskip("xdist")
+    for name in ("a", "b", "c"):
+        project.write(
+            f"specs/{name}/tasks.md",
+            f"""\
+            - [ ] 1.0 Begin
+              - **Verify**: `true`
+            - [ ] 1.1 Write the part
+              - **Verify**: `grep -q done {name}-part.txt`
+            - [ ] 1.2 Build
+              - **Verify**: `sh build-{name}.sh && grep -q fixed {name}.txt`
+            """,
+        )
+        project.write(f"build-{name}.sh", "true\n")
+        project.write(f"{name}.txt", "open\n")
+        project.write(f"{name}-part.txt", "open\n")
+    executor = project.shell("""\
+        name=${RALPH_SPEC_PATH##*/}
+        case $task in
+            1.0) ;;
+            1.1) echo done > $name-part.txt;;
+            1.2) sleep 1; echo 'if then fi (' > build-$name.sh;;
+            *) echo true > build-$name.sh; echo fixed > $name.txt;;
+        esac
+    """)
+    project.repository()
+    options = ("--ralph-recovery", "--ralph-execute", "--ralph-rollback", "-n2")
+    specs = ("specs/a", "specs/b", "specs/c")
+    status, _ = processes.run(project.root, *options, "--ralph-executor", executor, *specs)
+
+    assert status == 0
+    for name in ("a", "b", "c"):
+        assert (project.root / f"{name}-part.txt").read_text() == "done\n"
+        assert (project.root / f"{name}.txt").read_text() == "fixed\n"
 
 
 @pytest.mark.slow

@@ -58,6 +58,50 @@ def test_an_undo_can_be_undone(ran: Project) -> None:
     assert (ran.root / "made.txt").read_text() == "x\n"
 
 
+def test_bytes_modes_times_and_index_come_back(project: Project) -> None:
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e made.txt`\n")
+    project.write("mixed.txt", "one\n")
+    project.write("strip.txt", "one\n")
+    project.write("hidden.txt", "one\n")
+    project.write("staged.txt", "one\n")
+    project.write(".gitattributes", "mixed.txt text=auto\nstrip.txt filter=strip\n")
+    names = ("mixed.txt", "strip.txt", "hidden.txt", "staged.txt", "key", "made.txt")
+    executor = project.shell("""\
+        for file in mixed.txt strip.txt hidden.txt staged.txt; do
+            echo agent >> $file; touch -d 2001-02-03 $file; chmod 755 $file
+        done
+        rm key; echo made > made.txt; chmod 600 made.txt
+    """)
+    project.repository()
+    project.git("config", "filter.strip.clean", "sed s/password=.*//")
+    (project.root / "mixed.txt").write_bytes(b"one\r\ntwo\n")
+    project.write("strip.txt", "one\npassword=of-the-user\n")
+    project.write("hidden.txt", "of the user\n")
+    project.git("update-index", "--skip-worktree", "hidden.txt")
+    project.write("staged.txt", "staged\n")
+    project.git("add", "staged.txt")
+    project.write("staged.txt", "edited\n")
+    project.write("key", "private\n").chmod(0o600)
+
+    def state() -> list[object]:
+        found: list[object] = [project.git("ls-files", "-v", "--stage", *names)]
+        for path in map(project.root.joinpath, names):
+            if path.exists():
+                status = path.stat()
+                found.append((path.name, path.read_bytes(), status.st_mode, status.st_mtime_ns))
+        return found
+
+    before = state()
+    project.run(executor=executor)
+    after = state()
+    name = next(backups_directory(project.root).iterdir()).name
+
+    project.pytester.runpytest("--ralph-undo")
+    assert state() == before
+    project.pytester.runpytest("--ralph-undo", f"{name}-undone")
+    assert state() == after
+
+
 def test_huge_files_are_left_and_named(project: Project) -> None:
     """To copy one of 300 GB would take hours."""
     project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e new.txt`\n")

@@ -171,6 +171,23 @@ def test_large_files_are_noticed_but_left(
     assert (root / "src/a.py").read_bytes() == b"another content"
 
 
+def test_small_files_of_a_large_project_are_copied(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "MAX_TOTAL_SIZE", 1000)
+    (root / "data").write_bytes(b"x" * 995)
+    snapshots = Snapshots(root, tmp_path / "copies", lambda: ["data", "src/a.py"])
+    before = snapshots.take()
+    for path in ("data", "src/a.py"):
+        (root / path).write_bytes(b"y" * 400)
+    changes = snapshots.changes(before, snapshots.take())
+
+    assert put_back(root, changes) == ("data",)
+    assert (root / "src/a.py").read_bytes() == b"one\r\ntwo\n"
+    # There is room left for what changes later.
+    assert all(change.after and change.after.can_be_put_back for change in changes)
+
+
 def test_nothing_is_written_through_a_link(
     root: Path, snapshots: Snapshots, tmp_path: Path
 ) -> None:
