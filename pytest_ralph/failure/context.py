@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.failure import VERIFICATION_FAILED
+from pytest_ralph.failure.lines import matching, numbers_of
 from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import data_lines, hunk_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
@@ -147,9 +148,7 @@ class FailureContext:
     def _file_content(self) -> Iterator[int]:
         """Lines of a difference, or that only a search tool printed, are content of files."""
         if self.compares:
-            for number, line in enumerate(self.output.lines):
-                if DIFFERENCE_LINE.match(line):
-                    yield number
+            yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
         working = [stage for stage in self.stages if stage.program not in SILENT_TOOLS]
         if not working or not all(map(is_search, working)):
             return
@@ -276,7 +275,7 @@ class FailureContext:
             return True
         if "build" in self.roles and not self.names("test"):
             return False
-        return any(PASSED_MARK.search(line) for line in self.output.lines)
+        return any(map(PASSED_MARK.search, self.output.lines))
 
     # The commands that printed them.
 
@@ -289,10 +288,7 @@ class FailureContext:
             return {}
         shows_unmarked = any(stage.program in UNMARKED_ECHO for stage in self.stages)
         found: dict[int, Stage] = {}
-        for number, line in enumerate(self.output.lines):
-            match = ECHO.match(line)
-            if match is None:
-                continue
+        for number, match in matching(ECHO.match, self.output.lines):
             is_shown = match["mark"] or shows_unmarked
             stage = _shown_stage(match["command"]) if is_shown else None
             if stage is not None:
@@ -302,11 +298,10 @@ class FailureContext:
     @property
     def _built_program(self) -> dict[int, Stage]:
         """The program that a build tool runs once it has built it, by the line where it starts."""
-        for number, line in enumerate(self.output.lines):
-            if RUNNING_BUILT.match(line):
-                return {number: BUILT_PROGRAM}
-        has_ended = BUILT_ENDED.search(self.output.text)
-        return {-1: BUILT_PROGRAM} if has_ended else {}
+        started = numbers_of(RUNNING_BUILT.match, self.output.lines)
+        if not started and BUILT_ENDED.search(self.output.text):
+            started = [-1]
+        return dict.fromkeys(started[:1], BUILT_PROGRAM)
 
     def is_own_program(self, stage: Stage) -> bool:
         """Return whether a command is a program of the project, not a tool."""

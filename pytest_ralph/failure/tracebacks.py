@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.lines import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,7 @@ def _node_errors(output: CommandOutput) -> Iterator[Finding]:
     """Node prints an uncaught error above its frames, and its own version at the end."""
     if not any(NODE_VERSION.match(line) for line in output.lines[-3:]):
         return
-    for number, line in enumerate(output.lines[:-1]):
-        if line.startswith("Error: ") and NODE_FRAME.match(output.lines[number + 1]):
-            yield Finding("exception", line, number)
+    for number, _ in matching(NODE_FRAME.match, output.lines[1:]):
+        error = output.lines[number]
+        if error.startswith("Error: "):
+            yield Finding("exception", error, number)
