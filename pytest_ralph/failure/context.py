@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_of
@@ -149,7 +150,7 @@ class FailureContext:
         """Lines of a difference, or that only a search tool printed, are content of files."""
         if self.compares:
             yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
-        working = [stage for stage in self.stages if stage.program not in SILENT_TOOLS]
+        working = self._stages_besides(SILENT_TOOLS)
         if not working or not all(map(is_search, working)):
             return
         for number, line in enumerate(self.output.lines):
@@ -218,7 +219,7 @@ class FailureContext:
         if best in raised:
             # Of exceptions that led to one another, the last one ended the program.
             best = max(raised, key=lambda finding: finding.line)
-        if best.verdict == "timeout" and (self.failed_tests or self.marked_tests):
+        if best.verdict == "timeout" and self.shown_tests:
             return replace(best, type=VERIFICATION_FAILED)
         return best
 
@@ -241,7 +242,7 @@ class FailureContext:
     @property
     def _only_complains(self) -> bool:
         """Whether only linters ran: they may print their findings in the format of a test run."""
-        working = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        working = self._stages_besides(SETUP_TOOLS)
         if not working or not self.stated_roles:
             return False
         return self.stated_roles <= COMPLAINING_ROLES and working[-1].role != ""
@@ -277,16 +278,41 @@ class FailureContext:
             return False
         return any(map(PASSED_MARK.search, self.output.lines))
 
+    @property
+    def shown_tests(self) -> Sequence[FailedTest]:
+        """The failing tests that are named, or at least marked."""
+        return self.failed_tests or self.marked_tests
+
+    @property
+    def names_of_failed_tests(self) -> tuple[str, ...]:
+        """The names of the failing tests that are shown; not those of files."""
+        return tuple(test.name for test in self.shown_tests if test.named)
+
     # The commands that printed them.
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        """The programs of the command line."""
+        return frozenset(stage.program for stage in self.stages)
+
+    @property
+    def words(self) -> Iterator[str]:
+        """The words of the command line."""
+        return chain.from_iterable(stage.written for stage in self.stages)
+
+    @property
+    def has_orchestrator(self) -> bool:
+        """Whether a command of the line runs other commands, as `make` does."""
+        return any(stage.is_orchestrator for stage in self.stages)
 
     @cached_property
     def echoed(self) -> dict[int, Stage]:
         """Commands that an orchestrator shows before it runs them, by line number."""
         if self.main_stage.name in BUILD_AND_RUN:
             return self._built_program
-        if not any(stage.is_orchestrator for stage in self.stages):
+        if not self.has_orchestrator:
             return {}
-        shows_unmarked = any(stage.program in UNMARKED_ECHO for stage in self.stages)
+        shows_unmarked = not UNMARKED_ECHO.isdisjoint(self.programs)
         found: dict[int, Stage] = {}
         for number, match in matching(ECHO.match, self.output.lines):
             is_shown = match["mark"] or shows_unmarked
@@ -347,9 +373,12 @@ class FailureContext:
     @cached_property
     def main_stage(self) -> Stage:
         """The last command with a checking role, else the last that is more than preparation."""
-        stages = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        stages = self._stages_besides(SETUP_TOOLS)
         candidates = self._checking_stages(stages) or stages
         return candidates[-1] if candidates else NO_STAGE
+
+    def _stages_besides(self, programs: Collection[str]) -> list[Stage]:
+        return [stage for stage in self.stages if stage.program not in programs]
 
     def _checking_stages(self, stages: Sequence[Stage]) -> list[Stage]:
         checking = [stage for stage in stages if stage.role in CHECKING_ROLES]
@@ -383,15 +412,11 @@ class FailureContext:
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
-        for stage in self.stages:
-            for word in stage.written:
-                if _names(word.removeprefix("./"), wanted):
-                    return True
-        return False
+        return any(_names(word.removeprefix("./"), wanted) for word in self.words)
 
     def names_member(self, name: str) -> bool:
         """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""
-        return any(word.endswith("." + name) for stage in self.stages for word in stage.written)
+        return any(word.endswith("." + name) for word in self.words)
 
 
 def is_search(stage: Stage) -> bool:

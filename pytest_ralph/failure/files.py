@@ -147,11 +147,10 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
     for path in PRINTED_PATH.findall(text):
         if path in own and not FILE_NAME.match(path):
             yield path
-    for stage in context.stages:
-        for word in stage.written:
-            is_named = "/" in word or word in own
-            if is_named and word in text and not FILE_NAME.match(word):
-                yield word
+    for word in context.words:
+        is_named = "/" in word or word in own
+        if is_named and word in text and not FILE_NAME.match(word):
+            yield word
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:

@@ -132,7 +132,7 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
 
 def _read_condition(context: FailureContext, line: str) -> Finding:
     """Return what a command found that checks a condition."""
-    if SAID_BY_SHELL & {stage.program for stage in context.stages}:
+    if SAID_BY_SHELL & context.programs:
         # The command line says in its own words what its condition is about.
         return Finding("comparison" if disapproves(line) else "absent", line)
     if line.isdecimal():

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
-# What the block below a name says about the failure, the most telling first.
-THROWN = re.compile(
-    r"^(?:[EF] {2,})?\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
-    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
-    r"|^\s+(\*\* \([\w.]+\) .+)"
+# The class of an exception and its message.
+EXCEPTION = (
+    r"(?:[\w.$\\]+[.\\:])?\w*"
+    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+"
 )
+# What the block below a name says about the failure, the most telling first.
+THROWN = re.compile(rf"^(?:[EF] {{2,}})?\W{{0,8}}(?P<error>{EXCEPTION})|^\s+(\*\* \([\w.]+\) .+)")
 MACRO = re.compile(
     r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
     r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import above, below, matching
+from pytest_ralph.failure.test_runs.blocks import EXCEPTION
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ PLACE = (
     r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
-    "<thrown>": (
-        r"^\s*(?:\d+\) )?((?:[\w.$\\]+[.\\:])?\w*"
-        r"(?:Error|Exception|Failure|Failed|Fault|Mismatch)(?: \[\w+\])?:.+)"
-    ),
+    "<thrown>": rf"^\s*(?:\d+\) )?({EXCEPTION})",
     "<compared>": (
         r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is "
         r"|not |check|require).*)"
