@@ -32,7 +32,7 @@ from pytest_ralph.failure.test_runs import (
 )
 from pytest_ralph.failure.test_runs.junit import read_reports
 from pytest_ralph.failure.test_runs.shapes import marked_lines, names_tests
-from pytest_ralph.failure.tracebacks import exceptions
+from pytest_ralph.failure.tracebacks import ASSERTION, exceptions
 from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
 from pytest_ralph.shell.lexer import Word
 from pytest_ralph.shell.programs import load_programs
@@ -68,8 +68,6 @@ BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
 # What cargo prints before the program starts, and go after it has failed.
 RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
 BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
-# The words behind it are values that were compared.
-ASSERTED = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 # Findings about the machine, a service or the command line.
 OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
@@ -146,6 +144,11 @@ class FailureContext:
         own = [one for one in self.diagnostics if one.level or not FOREIGN.search(one.file)]
         return frozenset(diagnostic.line for diagnostic in own)
 
+    @cached_property
+    def passed_over(self) -> frozenset[int]:
+        """Numbers of the lines that do not say what went wrong as long as any other does."""
+        return self.ignored | self.data
+
     def _file_content(self) -> Iterator[int]:
         """Lines of a difference, or that only a search tool printed, are content of files."""
         if self.compares:
@@ -182,7 +185,7 @@ class FailureContext:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
-        found = self._findings_outside(self.ignored | self.data)
+        found = self._findings_outside(self.passed_over)
         if found or self.compares or (self._only_complains and self._complaints):
             return found
         return self._findings_outside(self.ignored)
@@ -201,7 +204,7 @@ class FailureContext:
         """
         if finding.verdict not in OUTSIDE_CODE:
             return True
-        return finding.line not in self._remarked and not ASSERTED.match(finding.error)
+        return finding.line not in self._remarked and not ASSERTION.match(finding.error)
 
     @cached_property
     def _remarked(self) -> frozenset[int]:

@@ -17,6 +17,7 @@ START = re.compile(
     r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$"
 )
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
+# The words behind it are values that were compared.
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 NODE_VERSION = re.compile(r"^Node\.js v\d")
 NODE_FRAME = re.compile(r"^\s+at ")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_ralph.verify.clauses import Clause
+    from pytest_ralph.verify.model import Check
 
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
@@ -69,6 +70,10 @@ class Demands:
     @property
     def concern_output(self) -> bool:
         return any(one.stream != "exit" for one in self.expect)
+
+    def applied_to(self, check: Check) -> Check:
+        """Return the check with these expectations and files in place of its own."""
+        return check._replace(expect=tuple(self.expect), files=tuple(self.files))
 
     def add(self, other: Demands) -> None:
         self.expect += other.expect

@@ -235,8 +235,7 @@ def _take_words(words: str, reading: Reading) -> None:
     if not words.endswith(":"):
         reading.unread += demands.unread
     if _states_result(words) and not last.expect:
-        expect = tuple(demands.expect)
-        reading.replace_check(-1, last._replace(expect=expect, files=tuple(demands.files)))
+        reading.replace_check(-1, demands.applied_to(last))
 
 
 def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
@@ -261,7 +260,7 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         if entered and not entered["path"].startswith(".."):
             # `cd web`, …, `cd api`: both lie in the root.
             directory = None
-        check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
+        check = demands.applied_to(Check(mention.command, directory=directory))
         reading.asked.append(Asked(check, is_alternative, is_inside))
         if entered:
             directory = _joined(directory, entered["path"])

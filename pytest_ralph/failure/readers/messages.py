@@ -54,9 +54,8 @@ SAID_BY_SHELL = {"echo", "printf"}
 
 def error_messages(context: FailureContext) -> Iterator[Finding]:
     """Yield the lines that call themselves an error, as the role of the tool explains them."""
-    passed_over = context.ignored | context.data
     for number, _ in matching(ERROR_MESSAGE.match, context.output.english):
-        if number in passed_over:
+        if number in context.passed_over:
             continue
         verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
         if named_role(context.stage_at(number)) == "check":
