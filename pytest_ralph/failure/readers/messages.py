@@ -57,8 +57,9 @@ def error_messages(context: FailureContext) -> Iterator[Finding]:
     for number, _ in matching(ERROR_MESSAGE.match, context.output.english):
         if number in context.passed_over:
             continue
-        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
-        if named_role(context.stage_at(number)) == "check":
+        stage = context.stage_at(number)
+        verdict = VERDICT_OF_MESSAGE.get(stage.role)
+        if named_role(stage) == "check":
             verdict = "test"
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)

@@ -106,8 +106,6 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
     An orchestrator has a role only where it speaks for itself (`make: *** ...`).
     """
     stage = context.stage_at(finding.line)
-    if not stage.is_orchestrator:
-        return stage.role
-    if not finding.error.startswith(f"{stage.program}: "):
-        return ""
-    return purpose(stage)
+    if stage.is_orchestrator and finding.error.startswith(f"{stage.program}: "):
+        return purpose(stage)
+    return context.role_at(finding.line)
