@@ -64,7 +64,7 @@ _TEMPORARY = regex(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 def read_or_empty(path: Path) -> str:
     """Return the text of a file, or an empty text if it cannot be read."""
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return read_regular(path).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
