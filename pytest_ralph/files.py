@@ -19,6 +19,7 @@ from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import FileIO
 
 # The files of a spec.
 TASKS_NAME = "tasks.md"
@@ -64,7 +65,7 @@ _TEMPORARY = regex(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]+\.tmp")
 def read_or_empty(path: Path) -> str:
     """Return the text of a file, or an empty text if it cannot be read."""
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return read_regular(path).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 
@@ -120,6 +121,16 @@ def git_directory_of(worktree: Path) -> Path | None:
         # The worktree of a submodule, or one that `git worktree` made.
         place = worktree / read_or_empty(place).removeprefix("gitdir:").strip()
     return place if (place / "HEAD").is_file() else None
+
+
+def outside_target(path: Path, root: Path) -> Path | None:
+    """Return where `path` really is if it lies in `root` by name and a link leads out of it."""
+    if ".." in path.parts or not path.absolute().is_relative_to(root):
+        return None
+    target = Path(os.path.realpath(path))
+    if target.is_relative_to(os.path.realpath(root)):
+        return None
+    return target
 
 
 def fault_point(name: str) -> None:
@@ -331,6 +342,21 @@ def file_signature(path: Path) -> Seen:
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def open_log(path: Path) -> FileIO:
+    """Open a file in our directory to write it anew.
+
+    Raise OSError if a link that another program has put there leads out of the project.
+    """
+    for place in path.parents:
+        if place.name == RALPH_DIRECTORY and outside_target(path.parent, place.parent):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return open(path, "wb", buffering=0, opener=_open_no_link)
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:

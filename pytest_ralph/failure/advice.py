@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.distributions import distributions_of
+from pytest_ralph.files import read_regular
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE
 
 if TYPE_CHECKING:
@@ -200,8 +201,7 @@ def _may_be_installed(package: str, root: Path | None) -> bool:
 
 def _manifest(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(LARGEST_MANIFEST)
+        return read_regular(path)[:LARGEST_MANIFEST].decode("utf-8", "replace")
     except OSError:
         return ""
 

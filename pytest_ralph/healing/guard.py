@@ -19,7 +19,6 @@ from pytest_ralph.files import (
     RALPH_DIRECTORY,
     SPEC_FILES,
     file_signature,
-    our_directories,
 )
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
@@ -162,11 +161,9 @@ class Guard:
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
         tree = self._tree
-        findings = []
-        for directory in our_directories(self.services.root):
-            for path in remove_links(directory):
-                shown = os.path.relpath(path, self.services.root)
-                findings.append(f"replaced {shown} by a link: removed; the original is lost")
+        findings: list[str] = []
+        for directory in self.services.our_directories:
+            findings += map(self.services.link_removed, remove_links(directory))
         changes, lost = self._changes(before)
         if tree.snapshots.losses != before.losses:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}; {COPIES_LOST}")

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import SPEC_FILES, fault_point
+from pytest_ralph.files import SPEC_FILES, fault_point, read_regular
 from pytest_ralph.fixing.agents.base import Usage
 from pytest_ralph.fixing.diffs import diff_of
 from pytest_ralph.fixing.errors import GitError
@@ -371,6 +371,6 @@ def _fingerprint(changes: Sequence[Change]) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError:
         return b""

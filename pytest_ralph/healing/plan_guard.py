@@ -14,7 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import STATE_NAME, TASKS_NAME, file_signature, replace_if_unchanged
+from pytest_ralph.files import (
+    STATE_NAME,
+    TASKS_NAME,
+    file_signature,
+    read_regular,
+    replace_if_unchanged,
+)
 from pytest_ralph.fixing.file_state import put_back
 from pytest_ralph.healing.document import (
     changed_checks,
@@ -127,7 +133,7 @@ class PlanGuard:
             seen = file_signature(path)
             edited = b""
             with contextlib.suppress(OSError):
-                edited = path.read_bytes()
+                edited = read_regular(path)
             # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
             text = self.spec_files.with_own_edits(_decoded(before.tasks), before.edits)
             expected = text.encode("utf-8", "surrogateescape")
@@ -207,7 +213,7 @@ class PlanGuard:
             before = Spec.parse(_decoded(tasks_before), place)
             for _ in range(TRIES):
                 seen = file_signature(place)
-                now = Spec.parse(_decoded(place.read_bytes()), place)
+                now = Spec.parse(_decoded(read_regular(place)), place)
                 if replace_if_unchanged(place, with_checks_of(before, now), seen):
                     return True
         return False

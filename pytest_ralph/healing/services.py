@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_ralph.files import our_directories
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -105,6 +107,17 @@ class Services:
     @cached_property
     def tree(self) -> ProjectTree:
         return self.make_tree()
+
+    @cached_property
+    def our_directories(self) -> tuple[Path, ...]:
+        """What is written below, apart from the files of specs."""
+        # The last ones are in the others, and so come behind them.
+        return (*our_directories(self.root), self.runner.logs.parent, self.backups)
+
+    def link_removed(self, path: Path) -> str:
+        """Return what is said about a link that was put in place of something of ours."""
+        shown = os.path.relpath(path, self.root)
+        return f"replaced {shown} by a link: removed; the original is lost"
 
     @property
     def isolated(self) -> bool:

@@ -24,6 +24,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.healing.attempt_log import AttemptLog
 from pytest_ralph.healing.errors import GaveUpError
 from pytest_ralph.healing.ticks import record_tick
+from pytest_ralph.history.directory import remove_links
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
@@ -374,6 +375,15 @@ class TaskRun:
                 return run_checks(self.task.verify, runner, context)
         except RunError as error:
             return VerifyResult(passed=False, error=str(error), root=root)
+        finally:
+            self._remove_links()
+
+    def _remove_links(self) -> None:
+        """Remove links that a command put in place of our directories before we write there."""
+        for directory in self.services.our_directories:
+            for path in remove_links(directory, out_of=self.services.root):
+                line = self.services.link_removed(path)
+                self.services.note(f"{self.spec_files.name}: {self.task.id} {line}")
 
     def _failed_attempt(self, verified: VerifyResult, tree: str) -> FailedAttempt:
         """Read the failure, record it everywhere, and describe it for the decision."""

@@ -8,7 +8,7 @@ import shutil
 import time
 from pathlib import Path
 
-from pytest_ralph.files import GITIGNORE_NAME
+from pytest_ralph.files import GITIGNORE_NAME, outside_target
 from pytest_ralph.history.record import HistoryError
 
 KEEP_RUNS = 20
@@ -29,16 +29,21 @@ def make_private(directory: Path) -> Path:
     return directory
 
 
-def remove_links(directory: Path) -> list[Path]:
+def remove_links(directory: Path, out_of: Path | None = None) -> list[Path]:
     """Remove links that another program put in place of `directory` or of what is in it.
 
-    We never create any there, and whatever we wrote next would end up elsewhere.
+    We never create any there, and whatever we wrote next would end up elsewhere. With `out_of`,
+    only links that lead out of that directory are removed.
     """
-    paths = [directory]
+    links = [directory]
     if not directory.is_symlink():
+        links = []
         with contextlib.suppress(OSError):
-            paths += directory.iterdir()
-    return [path for path in paths if path.is_symlink() and _remove(path)]
+            # This is done after every command, and needs no call of the system for each file.
+            links = [Path(entry) for entry in os.scandir(directory) if entry.is_symlink()]
+    if out_of is not None:
+        links = [link for link in links if outside_target(link, out_of) is not None]
+    return [link for link in links if _remove(link)]
 
 
 def prune_logs(

@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.files import read_regular
+from pytest_ralph.files import open_log, read_regular
 from pytest_ralph.text.bounded import gap_line
 from pytest_ralph.text.private_keys import KEY_BEGIN, MASK, open_key
 
@@ -97,9 +97,9 @@ def _head_and_tail(file: IO[bytes], head: int, tail: int) -> str:
 
 
 def mask_file(path: Path, mask: Callable[[str], str]) -> None:
-    """Mask the secrets in a file that a command wrote for us. Remove it if it is too large."""
+    """Mask the secrets in a file that a command wrote for us. Remove a link, or one too large."""
     with contextlib.suppress(OSError):
-        if path.stat().st_size > STORED:
+        if path.is_symlink() or path.stat().st_size > STORED:
             path.unlink()
             return
         written = read_regular(path)
@@ -214,7 +214,7 @@ class SpoolWriter:
             if self._file is None:
                 path = Path(self.file)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = path.open("wb", buffering=0)
+                self._file = open_log(path)
             self._file.write(stored)
         except OSError:
             # A full disk must not end the command: keep the end in memory instead.

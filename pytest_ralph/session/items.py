@@ -82,9 +82,9 @@ class SpecFile(pytest.File):
         try:
             self.spec = self.run.specs.load(self.path)
         except SpecError as error:
-            raise self.CollectError(f"{self.shown_path}:{error.line}: {error.message}") from None
+            raise self._error(f"{self.shown_path}:{error.line}: {error.message}") from None
         except SettingError as error:
-            raise self.CollectError(str(error)) from None
+            raise self._error(str(error)) from None
         self._refuse_broken_state()
         self._refuse_invalid_plan()
         self._warn_of_problems()
@@ -101,7 +101,7 @@ class SpecFile(pytest.File):
             if self.run.specs.is_written(self.spec):
                 self.run.specs.load_state(self.spec)
         except pytest.UsageError as error:
-            raise self.CollectError(f"ERROR: {error}") from None
+            raise self._error(f"ERROR: {error}") from None
 
     def _refuse_invalid_plan(self) -> None:
         problem = self.run.preflight.plan_error(self.spec)
@@ -111,7 +111,11 @@ class SpecFile(pytest.File):
         from pytest_ralph.report.halt import refusal_lines
 
         heading = f"{self.shown_path}:{problem.line}: {problem.message}"
-        raise self.CollectError("\n".join([heading, "", *refusal_lines(problem)]))
+        raise self._error("\n".join([heading, "", *refusal_lines(problem)]))
+
+    def _error(self, message: str) -> pytest.Collector.CollectError:
+        """Return an error that quotes the plan, without the secrets in it."""
+        return self.CollectError(self.run.resources.mask(message))
 
     @property
     def shown_path(self) -> str:
@@ -147,7 +151,8 @@ class SpecFile(pytest.File):
         if self.run.worker and self.run.worker.worker_id != "gw0":
             return
         try:
-            warnings.warn_explicit(message, RalphWarning, self.shown_path, line)
+            masked = self.run.resources.mask(message)
+            warnings.warn_explicit(masked, RalphWarning, self.shown_path, line)
         except RalphWarning as warning:
             raise self.CollectError(f"{self.shown_path}:{line}: {warning}") from None
 

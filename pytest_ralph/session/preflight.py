@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_ralph.files import PROGRESS_NAME, RALPH_DIRECTORY, STATE_NAME, our_directories
+from pytest_ralph.files import (
+    PROGRESS_NAME,
+    RALPH_DIRECTORY,
+    STATE_NAME,
+    our_directories,
+    outside_target,
+)
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from pytest_ralph.session.requirements import (
     check_distribution,
@@ -108,16 +114,6 @@ class Preflight:
     def release(self) -> None:
         """Let go of the locks."""
         self._locks.release()
-
-
-def outside_target(path: Path, root: Path) -> Path | None:
-    """Return where `path` really is if it lies in `root` by name and a link leads out of it."""
-    if ".." in path.parts or not path.absolute().is_relative_to(root):
-        return None
-    target = Path(os.path.realpath(path))
-    if target.is_relative_to(os.path.realpath(root)):
-        return None
-    return target
 
 
 def refuse_to_write(paths: Iterable[Path], root: Path) -> None:

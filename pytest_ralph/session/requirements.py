@@ -65,7 +65,8 @@ def check_settings(run: Run, settings: Settings, *, needs_executor: bool) -> Non
         _remove_stale_worktrees(run)
         _check_isolation(run, settings)
     if settings.shell and not shutil.which(settings.shell):
-        raise pytest.UsageError(f"--ralph-shell: no such shell: {settings.shell}")
+        shown = run.resources.mask(settings.shell)
+        raise pytest.UsageError(f"--ralph-shell: no such shell: {shown}")
     if settings.interactive and run.resources.interactive is None:
         raise pytest.UsageError("--ralph-interactive needs a terminal as standard input and output")
 

@@ -44,7 +44,10 @@ class Specs:
             self._ini = ini_layer(config)
             self.settings = read_settings(self._command_line, self._ini)
         except SettingError as error:
-            raise pytest.UsageError(str(error)) from None
+            # Imported here: most settings are valid.
+            from pytest_ralph.text.secrets import Masker
+
+            raise pytest.UsageError(Masker().mask(str(error))) from None
 
     def relative(self, path: Path) -> str:
         """Return a path as users know it: relative to the project root if it is below it."""

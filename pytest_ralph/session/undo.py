@@ -19,17 +19,18 @@ from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.ticks import read_ticks
 from pytest_ralph.session.preflight import refuse_to_write
+from pytest_ralph.session.specs import ini_layer
+from pytest_ralph.settings import SettingError, read_settings
 from pytest_ralph.spec.completion import with_progress
 from pytest_ralph.spec.document import Spec, SpecError
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.state_file import StateError
 from pytest_ralph.text.inert import one_line
+from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
-
-    from _pytest._io import TerminalWriter
 
     from pytest_ralph.fixing.change_log import UndoResult
     from pytest_ralph.spec.task import Task
@@ -49,6 +50,7 @@ def undo_run(config: pytest.Config) -> int:
     Undoing an undo is a redo: the run counts as not undone again.
     """
     root = config.rootpath
+    mask = _mask(config)
     directory = _find_run(config, backups_directory(root))
     run_name = directory.name.removesuffix(UNDONE_SUFFIX)
     is_redo = run_name != directory.name
@@ -67,44 +69,62 @@ def undo_run(config: pytest.Config) -> int:
     if restored or not result.problems:
         mark_undone(directory)
 
-    writer = create_terminal_writer(config)
-    writer.line(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
+    write = _writer(config, mask)
+    write(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
     if _is_path(config):
-        writer.line("the run is undone as a whole: --ralph-undo takes a run name, not a path")
-    _print_result(writer, root, result)
+        write("the run is undone as a whole: --ralph-undo takes a run name, not a path")
+    _print_result(write, root, result)
     for path in directories:
-        writer.line(one_line(f"put back the permissions of {path}/"))
-    _print_reopened(writer, reopened, not_reopened)
+        write(f"put back the permissions of {path}/")
+    _print_reopened(write, reopened, not_reopened)
     if is_redo:
-        writer.line("tasks that were reopened stay open until they pass again")
+        write("tasks that were reopened stay open until they pass again")
     if restored:
         purpose = "to undo it again" if is_redo else "to get back what was undone"
-        writer.line(f"{purpose}: pytest --ralph-undo {kept_name}")
-    writer.line(NOT_COVERED)
+        write(f"{purpose}: pytest --ralph-undo {kept_name}")
+    write(NOT_COVERED)
     is_incomplete = result.problems or not_reopened
     return int(pytest.ExitCode.TESTS_FAILED if is_incomplete else pytest.ExitCode.OK)
 
 
-def _print_result(writer: TerminalWriter, root: Path, result: UndoResult) -> None:
+def _mask(config: pytest.Config) -> Callable[[str], str]:
+    """Return what hides secrets, which may be in the names of files."""
+    try:
+        return Masker(extra=read_settings(ini_layer(config)).secrets).mask
+    except (MaskError, SettingError) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _writer(config: pytest.Config, mask: Callable[[str], str]) -> Callable[..., None]:
+    """Return what writes a line."""
+    writer = create_terminal_writer(config)
+
+    def write(line: str, *, red: bool = False) -> None:
+        writer.line(one_line(mask(line)), red=red)
+
+    return write
+
+
+def _print_result(write: Callable[..., None], root: Path, result: UndoResult) -> None:
     for path in result.restored:
         exists = os.path.lexists(root / path)
         # A file that the run had created is gone now.
-        writer.line(one_line(f"put back {path}" if exists else f"removed {path}"))
+        write(f"put back {path}" if exists else f"removed {path}")
     for problem in result.problems:
-        writer.line(one_line(f"cannot put back {problem}"), red=True)
+        write(f"cannot put back {problem}", red=True)
     staged = _staged(root, result.restored)
     if staged:
         names = shlex.join(staged)
-        writer.line(one_line(f"still staged (to unstage: git restore --staged {names})"))
+        write(f"still staged (to unstage: git restore --staged {names})")
 
 
 def _print_reopened(
-    writer: TerminalWriter, reopened: Iterable[str], problems: Iterable[str]
+    write: Callable[..., None], reopened: Iterable[str], problems: Iterable[str]
 ) -> None:
     for tasks in reopened:
-        writer.line(one_line(f"reopened: {tasks}"))
+        write(f"reopened: {tasks}")
     for problem in problems:
-        writer.line(one_line(f"cannot reopen tasks in {problem}"), red=True)
+        write(f"cannot reopen tasks in {problem}", red=True)
 
 
 def _staged(root: Path, paths: Sequence[str]) -> list[str]:

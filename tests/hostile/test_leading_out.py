@@ -119,6 +119,50 @@ def test_a_directory_of_ours_that_is_a_link_to_the_outside_is_not_used(
     refused(pytester, outside, name, mode)
 
 
+@pytest.mark.parametrize(
+    "name", [*OURS, ".ralph/logs/*", ".git/ralph/backups", ".git/ralph/backups/*"]
+)
+@pytest.mark.parametrize("who", ["command", "executor"])
+def test_a_link_among_our_directories_is_removed(
+    pytester: pytest.Pytester, project: Path, outside: Path, name: str, who: str
+) -> None:
+    """Whether a Verify command or an executor puts it there in the middle of the run."""
+    make_spec(project)
+    link = f"""
+    echo hello
+    for place in {name}
+    do
+        test -e "$place" && test ! -e linked || continue
+        touch linked
+        rm -r "$place"
+        ln -s {outside / "ours"} "$place"
+    done
+    """
+    (outside / "ours").mkdir()
+    if name.endswith(".db"):
+        (outside / "ours").rmdir()
+        (outside / "ours").touch()
+    command = "true" if who == "executor" else link
+    executor = link if who == "executor" else "true"
+    (project / "command.sh").write_text(f"{command}\ntest -e done.txt\n")
+    (project / "executor.sh").write_text(f"{executor}\ntouch done.txt\n")
+    tasks = project / "specs" / "demo" / "tasks.md"
+    task = tasks.read_text().replace("test -e done.txt", "sh command.sh")
+    tasks.write_text(f"- [ ] 1.0 First\n  - **Verify**: `true`\n{task}")
+    for words in (("init", "-q"), ("add", "-A")):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    before = contents(outside)
+    result = pytester.runpytest("--ralph-recovery", "--ralph-executor=sh executor.sh", "specs/demo")
+
+    assert contents(outside) == before
+    assert result.ret == 0
+    if (project / "linked").exists():
+        result.stdout.fnmatch_lines(["*replaced * by a link: removed; the original is lost*"])
+    else:
+        # The first copies are made for an executor.
+        assert (who, name) == ("command", ".git/ralph/backups/*")
+
+
 @pytest.mark.parametrize("name", ["../beside.txt", "/etc/hosts", "~/notes.txt", "link/file.txt"])
 def test_a_file_outside_the_project_is_named_as_such(
     pytester: pytest.Pytester,

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_ralph.files import read_regular
 from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ REQUIREMENT_NAME = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 def read_text(path: Path) -> str:
     """Return the text of a file, or an empty text if it cannot be read."""
     try:
-        return path.read_bytes()[:LARGEST_FILE].decode("utf-8-sig", "replace")
+        return read_regular(path)[:LARGEST_FILE].decode("utf-8-sig", "replace")
     except OSError:
         return ""
 

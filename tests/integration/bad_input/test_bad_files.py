@@ -239,3 +239,54 @@ def test_a_spec_that_is_a_link_into_the_void_is_not_found(
     result = pytester.runpytest("--ralph", "specs/demo/tasks.md")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize("name", ["tasks.md", ".ralph-state.json", ".progress.md"])
+@pytest.mark.parametrize("is_device", [False, True], ids=["pipe", "device"])
+def test_a_pipe_or_device_among_the_files_of_a_spec_is_refused(
+    pytester: pytest.Pytester, make_spec: SpecMaker, name: str, is_device: bool
+) -> None:
+    path = make_spec(TASK).with_name(name)
+    path.unlink(missing_ok=True)
+    if is_device:
+        path.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(path)
+    result = pytester.runpytest_subprocess("--ralph-recovery", "specs", timeout=60)
+
+    output = result.stdout.str() + result.stderr.str()
+    assert "not a regular file" in output or "points outside the project" in output
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.USAGE_ERROR)
+
+
+@pytest.mark.parametrize("make", ["mkfifo", "ln -s /dev/zero"])
+def test_a_pipe_or_device_as_junit_file_is_passed_over(
+    pytester: pytest.Pytester, make_spec: SpecMaker, make: str
+) -> None:
+    """The one that the command names, and the one that the run asks for."""
+    pytester.makefile(
+        ".sh",
+        check=f"""
+        file=${{PYTEST_ADDOPTS#*--junitxml=}}
+        file=${{file:-out.xml}}
+        mkdir -p "$(dirname "$file")"
+        {make} "$file"
+        echo "1 failed"
+        exit 1
+        """,
+    )
+    make_spec(t1_1="bash check.sh pytest --junitxml=out.xml", t1_2="bash check.sh")
+    result = pytester.runpytest_subprocess("--ralph", "specs", timeout=60)
+    assert result.parseoutcomes() == {"failed": 2}
+    result.stdout.fnmatch_lines(["tests failed: 1 failed"] * 2)
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "package.json", "setup.cfg"])
+def test_a_pipe_among_the_manifests_is_passed_over(
+    pytester: pytest.Pytester, make_spec: SpecMaker, name: str
+) -> None:
+    pytester.makefile(".py", check="import nosuchmodule")
+    os.mkfifo(pytester.path / name)
+    make_spec(t1_1="python3 check.py")
+    result = pytester.runpytest_subprocess("--ralph-recovery", "specs", timeout=60)
+    assert result.parseoutcomes() == {"failed": 1}

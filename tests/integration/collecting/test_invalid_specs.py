@@ -81,3 +81,23 @@ def test_a_spec_that_is_a_pipe_is_refused(
     result.assert_outcomes(passed=1 if argument == "specs" else 0, errors=1)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["specs/pipe/tasks.md:1: cannot be read: not a regular file"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nralph:\n  timeout: tr0ub4dor-7\n---\n- [ ] 1.1 A\n  - **Verify**: `true`\n",
+        "---\nralph:\n  shell: tr0ub4dor-7\n---\n- [ ] 1.1 A\n  - **Verify**: `true`\n",
+        "---\nralph:\n  tr0ub4dor-7: 1\n---\n- [ ] 1.1 A\n  - **Verify**: `true`\n",
+    ],
+)
+def test_secrets_in_an_error_are_masked(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("SECRETKEY", "tr0ub4dor-7")
+    make_spec(text)
+    result = pytester.runpytest("--ralph", "--junitxml=junit.xml", "specs")
+
+    result.stdout.fnmatch_lines(["specs/demo/tasks.md:3: *[*][*][*]*"])
+    assert "tr0ub4dor-7" not in result.stdout.str()
+    assert "tr0ub4dor-7" not in (pytester.path / "junit.xml").read_text()

@@ -198,6 +198,18 @@ def test_one_that_deletes_the_state(one_task: Project) -> None:
     assert one_task.state["fixTaskMap"]["1.3"]["fixTaskIds"] == ["1.3.1"]
 
 
+@pytest.mark.parametrize("isolate", ["none", "worktree"])
+def test_one_that_puts_a_pipe_in_place_of_the_plan(one_task: Project, isolate: str) -> None:
+    plan = "specs/demo/tasks.md"
+    pipe = one_task.shell(f"rm {plan}; mkfifo {plan}; echo fixed > parser.txt")
+    one_task.repository()
+    args = ("--ralph-recovery", f"--ralph-isolate={isolate}", "--ralph-executor", pipe)
+    result = one_task.pytester.runpytest_subprocess(*args, "specs/demo", timeout=60)
+
+    assert result.ret == 0
+    assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
+
+
 @pytest.mark.parametrize("pending", [(), ("--ralph-pending",)])
 def test_one_that_ticks_boxes_by_itself_convinces_nobody(
     one_task: Project, pending: tuple[str, ...]

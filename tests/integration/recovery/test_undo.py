@@ -330,6 +330,18 @@ def test_names_of_files_are_made_harmless(project: Project) -> None:
     result.stdout.fnmatch_lines(["removed a b", "removed made"])
 
 
+def test_secrets_in_names_of_files_are_masked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRETKEY", "tr0ub4dor-7")
+    project.spec("- [ ] 1.1 Write it\n  - **Verify**: `test -e made`\n")
+    project.run(executor=project.shell("touch made tr0ub4dor-7.txt"))
+    result = project.pytester.runpytest("--ralph-undo")
+
+    result.stdout.fnmatch_lines(["removed made", "removed [*][*][*].txt"])
+    assert not (project.root / "tr0ub4dor-7.txt").exists()
+
+
 def test_later_edits_are_left_and_named(ran: Project) -> None:
     ran.write("new.txt", "mine\n")
     result = ran.pytester.runpytest("--ralph-undo")

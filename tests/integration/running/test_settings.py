@@ -165,6 +165,25 @@ def test_a_malformed_option_is_one_line_and_a_usage_error(
     assert not (pytester.path / ".ralph").exists()
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--ralph-timeout=tr0ub4dor-7", "-oralph_commit=tr0ub4dor-7", "--ralph-shell=tr0ub4dor-7"],
+)
+def test_a_secret_in_a_malformed_option_is_masked(
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+) -> None:
+    monkeypatch.setenv("SECRETKEY", "tr0ub4dor-7")
+    make_spec(SLOW)
+    result = pytester.runpytest("--ralph", option, "specs")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *[*][*][*]*"])
+    assert "tr0ub4dor-7" not in result.stderr.str()
+
+
 def test_an_unknown_form_of_an_option_is_a_usage_error_of_pytest(pytester: pytest.Pytester) -> None:
     for args in (["--ralph-lint=prose"], ["--ralph-nonsense"], ["--ralph-timeout"]):
         result = pytester.runpytest(*args)

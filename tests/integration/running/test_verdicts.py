@@ -78,3 +78,47 @@ def test_a_verify_that_no_shell_parses_is_invalid(
     assert "syntax error" in report
     assert not (pytester.path / "asked").exists()
     assert "[FIX" not in (pytester.path / "specs/demo/tasks.md").read_text("utf-8")
+
+
+# Built here, so that no scanner takes it for a key.
+KEY = "AKIA" + "Z7" * 8
+
+
+@pytest.mark.parametrize(
+    ("field", "passes"),
+    [
+        (f"`cat said.txt` does not contain `{KEY}`", False),
+        (f"`cat said.txt` outputs `{KEY}`", True),
+        ("`cat said.txt` does not contain `very-secret-value`", False),
+        ("`cat said.txt` prints 15 lines", True),
+        (f'`cat said.txt >&2`\n  - **Expect**: stderr not contains "{KEY}"', False),
+        ("`cat said.txt`\n  - **Expect**: stdout matches /^AKIA[A-Z0-9]{16}$/", True),
+        ("`printenv API_TOKEN` outputs `very-secret-value`", True),
+    ],
+)
+def test_expectations_see_secrets_that_nobody_is_shown(
+    pytester: pytest.Pytester,
+    make_spec: SpecMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    field: str,
+    passes: bool,
+) -> None:
+    monkeypatch.setenv("API_TOKEN", "very-secret-value")
+    pem = "\n".join(("-----BEGIN PRIVATE KEY-----", *["A" * 64] * 10, "-----END PRIVATE KEY-----"))
+    said = pytester.path / "said.txt"
+    said.write_text(f"{KEY}\n{pem}\nvery-secret-value\nthe end\n")
+    tasks = make_spec(f"- [ ] 1.1 Look\n  - **Verify**: {field}\n")
+    result = pytester.runpytest(
+        "--ralph-recovery", "-vv", "--junitxml=junit.xml", "--ralph-report=report.html", "specs"
+    )
+
+    assert result.ret == (0 if passes else 1)
+    written = [file for file in pytester.path.rglob("*") if file.is_file()]
+    assert len(written) > 6
+    for file in {*written} - {said, tasks}:
+        # The fix task has the Verify of its original, which the plan holds anyway.
+        content = file.read_bytes()
+        assert KEY.encode() not in content, file
+        assert b"very-secret-value" not in content, file
+    assert KEY not in result.stdout.str()
+    assert "very-secret-value" not in result.stdout.str()

@@ -59,6 +59,21 @@ def test_each_step_of_a_recovery_is_seen_while_it_runs(project: Path) -> None:
     assert not [line for line in lines if " s of " in line]
 
 
+@pytest.mark.parametrize("mark", ["", "+"], ids=["plain", "in a diff"])
+def test_no_line_of_a_private_key_is_seen(project: Path, make_spec: SpecMaker, mark: str) -> None:
+    """Although the key is printed a line at a time."""
+    body = [letter * 64 for letter in "ABCDEFGHIJKL"]
+    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
+    lines = [begin, "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B2C", "", *body, end]
+    (project / "key.txt").write_text("".join(f"{mark}{line}\n" for line in lines))
+    make_spec(t1_1="while IFS= read -r line; do echo $line; sleep 0.25; done < key.txt")
+    seat = Seat(project, "--ralph", "-v", "specs", columns=150)
+    seat.expect("1.1 verify  ", "***")
+
+    assert seat.status() == 0
+    assert [line for line in body if line[:20] in seat.text] == []
+
+
 def test_a_group_has_a_row_for_each_task(project: Path, make_spec: SpecMaker) -> None:
     make_spec(numbered(3, "sleep 1.{n}9", marks="[P]"))
     seat = Seat(project, "--ralph", "--ralph-jobs=3", "-v", "specs", columns=40)

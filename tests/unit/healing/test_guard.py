@@ -54,6 +54,7 @@ def guard(tmp_path: Path) -> Guard:
     services: Any = SimpleNamespace(
         root=tmp_path,
         directory=tmp_path / ".ralph",
+        our_directories=(),
         git=git,
         git_lock=threading.RLock(),
         tree=ProjectTree(tmp_path, tmp_path / ".ralph" / "backups" / "run", git),
