@@ -214,14 +214,25 @@ def test_a_file_outside_the_project_is_not_committed(
 
 
 @pytest.mark.parametrize("name", ["tasks.md", ".ralph-state.json", ".progress.md", ""])
-def test_a_link_that_an_executor_creates_is_not_followed(
-    pytester: pytest.Pytester, project: Path, outside: Path, name: str
+@pytest.mark.parametrize("who", ["command", "executor"])
+def test_a_link_that_is_put_there_during_the_run_is_not_followed(
+    pytester: pytest.Pytester, project: Path, outside: Path, name: str, who: str
 ) -> None:
     directory = make_spec(project)
     (directory / ".progress.md").write_text("# Progress\n")
-    swap = f"cp -r specs/demo/. {outside}; rm -r specs/demo/{name}"
-    link = f"ln -s {outside}/{name} specs/demo/{name}".rstrip("/")
-    (project / "executor.sh").write_text(f"{swap}; {link}; cp -r {outside} copy; touch done.txt\n")
+    place = f"specs/demo/{name}".rstrip("/")
+    link = f"""
+    cp -r specs/demo/. {outside}
+    rm -r {place}
+    ln -s {outside}/{name} {place}
+    cp -r {outside} copy
+    """
+    command = f"test -e copy || {{ {link} }}" if who == "command" else "true"
+    executor = link if who == "executor" else "true"
+    (project / "command.sh").write_text(f"{command}\ntest -e done.txt\n")
+    (project / "executor.sh").write_text(f"{executor}\ntouch done.txt\n")
+    tasks = directory / "tasks.md"
+    tasks.write_text(tasks.read_text().replace("test -e done.txt", "sh command.sh"))
     result = pytester.runpytest("--ralph-recovery", "--ralph-executor=sh executor.sh", "specs/demo")
 
     assert result.ret == 1

@@ -148,6 +148,18 @@ def test_a_link_alone_keeps_its_path(pytester: pytest.Pytester, make_spec: SpecM
     assert collected(result) == ["specs/link/tasks.md::1.1"]
 
 
+def test_workers_run_a_spec_that_is_reached_by_two_paths_once(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    pytest.importorskip("xdist")
+    make_spec(TASK.replace("true", "echo x >> ran.txt"), name="a")
+    (pytester.path / "specs" / "link").symlink_to("a")
+    result = pytester.runpytest_subprocess("--ralph-recovery", "-n2", "specs/link", "specs/a")
+
+    result.assert_outcomes(passed=1)
+    assert (pytester.path / "ran.txt").read_text() == "x\n"
+
+
 def test_tasks_of_one_spec_by_two_paths(pytester: pytest.Pytester, make_spec: SpecMaker) -> None:
     make_spec(TASK + TASK.replace("1.1", "1.2"), name="a")
     (pytester.path / "specs" / "link").symlink_to("a")

@@ -210,6 +210,21 @@ def test_one_that_puts_a_pipe_in_place_of_the_plan(one_task: Project, isolate: s
     assert one_task.boxes == {"1.3": True, "1.3.1": True, "1.4": True}
 
 
+@pytest.mark.parametrize("name", [".ralph-state.json", ".progress.md"])
+@pytest.mark.parametrize("put", ["mkfifo {}", "ln -s /dev/zero {}"])
+def test_one_that_puts_a_device_in_place_of_our_files(
+    one_task: Project, name: str, put: str
+) -> None:
+    path = f"specs/demo/{name}"
+    executor = one_task.shell(f"rm -f {path}; {put.format(path)}; echo fixed > parser.txt")
+    args = ("--ralph-recovery", "--ralph-executor", executor)
+    result = one_task.pytester.runpytest_subprocess(*args, "specs/demo", timeout=60)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*{name}*"])
+    assert "Traceback" not in result.stdout.str()
+
+
 @pytest.mark.parametrize("pending", [(), ("--ralph-pending",)])
 def test_one_that_ticks_boxes_by_itself_convinces_nobody(
     one_task: Project, pending: tuple[str, ...]
