@@ -30,7 +30,7 @@ LABEL = re.compile(
     r"|[a-z@][\w@/-]*:[a-z][\w:-]*:"
     r"|(?:packages|apps|libs|services|crates|modules)/[\w@./-]+ [\w:.-]+[:$]"
     r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])"
-    r"(?:[a-z][\w:@/.-]*|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
+    r"(?:[a-z][\w:@/.-]* *|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
 # lerna and nx put `name: ` before every line of a script, also before npm's echo of its command.
@@ -107,7 +107,9 @@ def _without_labels(lines: list[str]) -> list[str]:
     lines = _without_package_names(lines)
     labels = [LABEL.match(line) for line in lines]
     count = Counter(match["name"] for match in labels if match)
-    common = {name for name, times in count.items() if times >= FEWEST_LABELS}
+    bare = [line for line, label in zip(lines, labels, strict=True) if line and not label]
+    fewest = FEWEST_LABELS if bare or len(lines) < FEWEST_LABELS else 1
+    common = {name for name, times in count.items() if times >= fewest}
     if not common:
         return lines
     bare = []
