@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
+from pytest_ralph.failure.context import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
@@ -46,6 +46,7 @@ STATUS_OF_TOOL: dict[tuple[str, int | None], str] = {
     ("curl", 22): "assertion",
     ("curl", 28): "timeout",
     ("wget", 6): "value",
+    **{(tool, 2): "usage" for tool in SEARCH_TOOLS},
     ("wget", 8): "assertion",
 }
 # How a stage of a pipeline ended, where the exit status is that of the last one.
@@ -179,7 +180,8 @@ def read_status(context: FailureContext) -> Finding | None:
     if code in SERVICE_STATUSES.get(tool, ()):
         verdict = "service"
     if verdict:
-        return Finding(verdict, f"{tool} exited with status {code}")
+        said = (line for line in context.output.lines if line.startswith(f"{tool}: "))
+        return Finding(verdict, next(said, f"{tool} exited with status {code}"))
     return _read_not_started(context)
 
 
@@ -232,6 +234,8 @@ def read_silence(context: FailureContext) -> Finding | None:
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
+    if stage.program in INLINE_CODE:
+        return True
     # For a shell `-e` means to stop at the first error.
     options = {"-c"} if stage.program.endswith("sh") else {"-c", "-e"}
     if stage.role == "run" and options & set(stage.arguments):
