@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.causes import causes_of
+from pytest_ralph.failure.causes import causes_in, causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.failure import VERIFICATION_FAILED
 from pytest_ralph.failure.lines import matching, numbers_of
@@ -32,7 +32,7 @@ from pytest_ralph.failure.test_runs import (
 )
 from pytest_ralph.failure.test_runs.junit import read_reports
 from pytest_ralph.failure.test_runs.shapes import marked_lines, names_tests
-from pytest_ralph.failure.tracebacks import ASSERTION, exceptions
+from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
 from pytest_ralph.shell.lexer import Word
 from pytest_ralph.shell.programs import load_programs
@@ -68,6 +68,25 @@ BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
 # What cargo prints before the program starts, and go after it has failed.
 RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
 BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
+# The words behind it are values that were compared.
+ASSERTED = re.compile(
+    r"^(?:[\w.]+\.)?AssertionError\b| [!=]==? "
+    r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
+)
+# What somebody else has said or what is a value: `"connection refused" is retried`.
+QUOTATION = re.compile(r"(?<!\w)(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
+# What a command line prints before it ends itself, and behind it the values of variables.
+EXIT_WITH_MESSAGE = re.compile(
+    r"(?:\|\||\bthen\b|\belse\b)[^|]*?\becho (?P<quote>[\"'])(?P<text>(?:(?!(?P=quote)).)*)"
+    r"(?P=quote);[^|]*?\bexit [1-9]"
+)
+EXPANDED = re.compile(r"\$(?:\{[^}]*\}|\([^)]*\)|[\w?#@*!])+")
+THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
+# Nothing answers a client, or at this address: the server may say itself why.
+UNANSWERED = re.compile(
+    r"(?P<client>^(?:curl|wget|http|nc): |\bwait(?:ed|ing) for\b)|\blocalhost\b|\b127\.0\.0\.1\b",
+    re.IGNORECASE,
+)
 # Findings about the machine, a service or the command line.
 OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
@@ -149,8 +168,22 @@ class FailureContext:
         """Numbers of the lines that do not say what went wrong as long as any other does."""
         return self.ignored | self.data
 
+    @cached_property
+    def said_by_shell(self) -> int | None:
+        """The number of the line that the command line prints before it ends itself."""
+        match = EXIT_WITH_MESSAGE.search(self.evidence.command)
+        if self.status == 0 or match is None or not THREE_LETTERS.search(match["text"]):
+            return None
+        said = re.compile(".*".join(map(re.escape, EXPANDED.split(match["text"]))))
+        return next(iter(numbers_of(said.fullmatch, self.output.lines)), None)
+
     def _file_content(self) -> Iterator[int]:
-        """Lines of a difference, or that only a search tool printed, are content of files."""
+        """Lines of a difference, or that only a search tool printed, are content of files.
+
+        What the command line prints below its own message is the value of a variable.
+        """
+        if self.said_by_shell is not None:
+            yield from range(self.said_by_shell + 1, len(self.output.lines))
         if self.compares:
             yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
         working = self._stages_besides(SILENT_TOOLS)
@@ -204,7 +237,13 @@ class FailureContext:
         """
         if finding.verdict not in OUTSIDE_CODE:
             return True
-        return finding.line not in self._remarked and not ASSERTION.match(finding.error)
+        if finding.line in self._remarked or ASSERTED.search(finding.error):
+            return False
+        own_words = QUOTATION.sub("", finding.error)
+        if own_words == finding.error or self.role_at(finding.line) not in {"", "run", "test"}:
+            # A tool may quote the system.
+            return True
+        return any(one.verdict == finding.verdict for one in causes_in(own_words))
 
     @cached_property
     def _remarked(self) -> frozenset[int]:
@@ -218,6 +257,12 @@ class FailureContext:
         if not causes:
             return None
         best = min(causes, key=_precedence)
+        unanswered = UNANSWERED.search(best.error)
+        if unanswered and best.verdict in {"service", "timeout"}:
+            deaths = (one for one in self.findings if one.is_death)
+            died = next(deaths, best) if unanswered["client"] else best
+            stopped = (one for one in causes if one.verdict not in OUTSIDE_CODE - {"command"})
+            best = min(stopped, key=_precedence, default=died)
         raised = [finding for finding in causes if PYTHON_EXCEPTION.match(finding.error)]
         if best in raised:
             # Of exceptions that led to one another, the last one ended the program.
@@ -367,11 +412,11 @@ class FailureContext:
 
     @cached_property
     def _run_stage(self) -> Stage | None:
-        """The last command if it is a program that was built before without a complaint."""
-        if self.main_stage.role != "build" or self.diagnostics:
+        """The last command if it is code of the project, and nothing complained before it ran."""
+        if self.main_stage.role == "" or self.diagnostics or self.failed_tests:
             return None
-        last = self.stages[-1]
-        return last if last.executable.startswith("./") else None
+        last = [stage for stage in self.stages if stage.program not in SILENT_TOOLS][-1:]
+        return next(filter(self.runs_own_code, last), None)
 
     @cached_property
     def main_stage(self) -> Stage:

@@ -91,6 +91,9 @@ def absences(context: FailureContext) -> Iterator[Finding]:
         operand = _named_operand(wanted, line, below)
         # Prefer a file to a word of the command, which may be anything.
         missing = _named_manifest(context, line) or operand
+        absent = ABSENT_FILE.search(line)
+        if missing and absent and missing.isalnum():
+            missing = absent[1] or absent[2]
         if missing:
             quoted = context.output.lines[number].strip()
             yield Finding("absent", quoted, number, missing)

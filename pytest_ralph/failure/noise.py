@@ -31,11 +31,11 @@ NOISE = re.compile(
     | \s*(?:help|note|hint|tip|see|info|debug|trace|warn(?:ing)?)\s*[:=\]]\s(?!retrying|not\sa\sgit)
     | \s+-{1,2}[\w-]+[^\s]*(?:\s<\S+)?\s{2,}\S                 # an option in a usage text
     | \s*=\s(?:help|note)
-    | [^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
+    | \s*[^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
     | \s*(?:✓|✔|√|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b|\[\s+OK)   # what passed
-    | \s*SKIP(?:PED)?:\s
+    | \s*(?:SKIP(?:PED)?:|(?-i:XFAIL|XPASS|SKIPPED))\s
     | (?:psql:\S+:\s)?NOTICE:\s\s
     | ⧗\s
     | nox\s>\suv\sbinary\snot\sfound\.$
@@ -46,16 +46,28 @@ NOISE = re.compile(
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b
     | (?:npm|yarn|pnpm)\s(?:warn|notice
-      |(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path)\b)
+      |(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path|workspace|location
+        |command|Lifecycle)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# Nothing is wrong (`Bad licenses: 0`), or the line is a row in a table of tests.
+# Nothing is wrong (`Bad licenses: 0`, `upload ... ok (2 retries)`, `{"status":"pass"}`), it was to
+# be so, or the line is a row in a table of tests.
 NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)"
-    r"|^\W*[a-z][a-z ]*: 0$|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK)\]?$",
+    r"|^\W*[a-z][a-z ]*: 0$|^\s*\"?\w+\"?: (?:false|null|undefined),?$"
+    r"|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK|SKIP(?:PED)?)\]?$"
+    r"|(?<!\bnot)(?<!\bis)(?:\s|\.)ok(?: \([^()]*\))?$| \(expected\)$|\bexpected failures?$"
+    r'|^\{.*"(?:(?:status|result|outcome)": ?"(?:pass(?:ed)?|ok|skip(?:ped)?)"|expected": ?true)',
     re.IGNORECASE,
 )
+# The title of a suite that passed, of a test that need not pass yet, or of what a program logged
+# while it was tested: what is indented below it says nothing about the failure.
+QUIET_TITLE = re.compile(
+    r"^std(?:out|err) \| \S|^(?P<indent>\s*)(?:PASS \S+\.\w+\b|● Console$|\S.* # (?:TODO|SKIP)\b)"
+)
+NEVER = re.compile(r"(?!)")
+BLANK = re.compile(r"$")
 CARET = re.compile(r"^\s*~*\^[\^~]*\s*$")
 PYTHON_FRAME = re.compile(r'^\s+File "[^"]+", line \d+')
 # A warning in a log.
@@ -65,19 +77,22 @@ PART_OF_TRACEBACK = re.compile(
 )
 IGNORED_BY_MAKE = "(ignored)"
 
-# A value in JSON, one of the two that node prints below an AssertionError, what a program logged
-# while it was running, or an attempt that will be repeated; after the last attempt of pip
+# A value in JSON or of an object that node prints below an error, what a program logged while it
+# was running, or an attempt that will be repeated; after the last attempt of pip
 # (`total=0`) the failure counts.
 DATA = re.compile(
-    r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|(?:actual|expected): .*,$)'
+    r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|\w+: (?:.*,|true|false|undefined|null)$)'
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
     r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b|^\W*waiting for\b"
+    r"|, (?:using|falling back|continuing)\b"
     r"|\b(?:retrying(?! \(Retry\(total=0\b)|will retry|trying again|retry in)\b",
     re.IGNORECASE,
 )
 # What stands above it has been tried again.
-TRIED_AGAIN = re.compile(r"^\W*retry(?:ing)?\b(?: \d+)?\s*[:(.]", re.IGNORECASE)
+TRIED_AGAIN = re.compile(
+    r"^\W*(?:retry(?:ing)?\b(?: \d+)?\s*[:(.]|waiting for\b.*[\d.)]$)", re.IGNORECASE
+)
 # git shows the line below its complaint about white space.
 WHITE_SPACE = re.compile(r"^\S+:\d+: (?:trailing whitespace|space before tab|indent with)")
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
@@ -90,6 +105,7 @@ HUNK = re.compile(r"^@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 def noise_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that never count."""
     found = set(_noise(output.english))
+    found.update(_below_quiet_titles(output.lines))
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(logged_tracebacks(output.lines))
     found.update(_options_of_git(output.lines))
@@ -97,6 +113,23 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
         # The only warning of a tool is what it failed for.
         return frozenset()
     return frozenset(found)
+
+
+def _below_quiet_titles(lines: Sequence[str]) -> Iterator[int]:
+    """The title of what passed or need not pass, and the lines that are indented deeper below.
+
+    vitest does not indent what was logged, but prints a blank line below it.
+    """
+    end = NEVER
+    for number, line in enumerate(lines):
+        title = QUIET_TITLE.match(line)
+        if title:
+            indent = title["indent"]
+            end = BLANK if indent is None else re.compile(rf"\s{{0,{len(indent)}}}\S")
+        elif end.match(line):
+            end = NEVER
+        if end is not NEVER:
+            yield number
 
 
 def _options_of_git(lines: Sequence[str]) -> range:

@@ -25,6 +25,8 @@ NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no a
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
 # Node lists the files that led to a missing module, the one that needs it first.
 REQUIRED_BY_OTHERS = re.compile(r"^- \S*/node_modules/")
+# Rust shows below an import that a crate was found, but not the name in it.
+NAME_NOT_IN_CRATE = re.compile(r"\^ no `\w+` in ")
 # Arguments of a function, not of a command line: at a place in a file, or in an exception.
 IN_CODE = re.compile(
     r"^\s*[^\s:(]+\.\w+[:(]\d|\b(?!Usage)[A-Z]\w+(?:Error|Exception)\b|\barguments (?:to|for|in) "
@@ -91,6 +93,7 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
         context.project.owns_module(name)
         or _is_named_as_own(finding.error, name)
         or _is_quoted_include(context, finding, name)
+        or any(map(NAME_NOT_IN_CRATE.search, _lines_below(context, finding, 5)))
     )
     required_by = _lines_below(context, finding, 2)
     if any(map(REQUIRED_BY_OTHERS.match, required_by)):

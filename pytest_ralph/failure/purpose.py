@@ -40,6 +40,8 @@ def purpose(stage: Stage) -> str:
     A script that checks something is a test of the project.
     """
     named = named_role(stage)
+    if stage.is_orchestrator and stage.role == "build" and not named and _name(stage):
+        return "test"
     return {"check": "test"}.get(named, named) or stage.role
 
 

@@ -20,8 +20,15 @@ SUMMARY = re.compile(
     r"|build failed|\*\*\* |not remade because |found [1-9]\d* "
     r"|\d+ (?:errors?|warnings?|problems?)\b|errors?: \d+"
     r"|linker command failed|failed to compile|see errors? above"
-    r"|\bfailed with (?:a nonzero )?exit code|^\W*(?:x )?\d+ (?:\w+ ){0,2}\w+\W*$"
+    r"|\b(?:failed|exited) with (?:a nonzero )?exit code|^\W*(?:x )?\d+ (?:\w+ ){0,2}\w+\W*$"
     r"|\b\d+ (?:\w+ )?(?:issues?|violations?)\b|\bissues (?:detected|found)\b",
+    re.IGNORECASE,
+)
+# A line by which a runner only says which of its steps failed.
+POINTER = re.compile(
+    r"^\W*(?:error:? )?(?:(?:step|stage|job|task|script)s?\b.{0,60}|\S+) failed\W*$"
+    r"|\b(?:step|stage|check|gate)s? failed\W*$"
+    r"|\bexited with (?:exit )?(?:code|status)\b",
     re.IGNORECASE,
 )
 # A line that only announces what the next line says.
@@ -71,6 +78,7 @@ NO_COMPLAINT = re.compile(
 # One finding among those that a linter writes as JSON or YAML.
 JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
+TWO_WORDS = re.compile(r"\w\w.*\s.*\w\w")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|^exit status \d+$|https?://\S+$|for more information\W*$")
@@ -80,17 +88,18 @@ LINES_BELOW = 5
 # What says that something is not as it should be, where no line calls itself an error.
 DISAPPROVING = re.compile(
     r"(?<![\w./-])(?:not|no|never|missing|without|wrong|bad|broken|too|want(?:ed)?|expected"
-    r"|exceed(?:s|ed)?|limit|duplicate|un(?:used|known|declared|defined|resolved|listed|expected"
+    r"|exceed(?:s|ed)?|over budget|needs|limit"
+    r"|duplicate|un(?:used|known|declared|defined|resolved|listed|expected"
     r"|sorted)|invalid|differs?|disagree|mismatch|more than|less than|absent|forbidden|gave up)"
     r"(?![\w./-])|!=|\[x\]|^\W*[✗✘✖×]",
     re.IGNORECASE,
 )
 APPROVING = re.compile(
-    r"\b(?:ok|pass(?:ed)?|fine|done|allowed|success\w*)\W*$|^\W*(?:ok|pass(?:ed)?|done)\b"
+    r"\b(?:ok|pass(?:ed)?|fine|done|(?<!not )allowed|success\w*)\W*$|^\W*(?:ok|pass(?:ed)?|done)\b"
     r"|^\s*[✓✔√]",
     re.IGNORECASE,
 )
-TOP_HEADING = re.compile(r"^#+ [A-Z ]+$")
+TOP_HEADING = re.compile(r"^#+ [A-Z ]+$|^[A-Z ]+ {2,}[A-Z ]+$")
 COUNT = re.compile(r"^(?:[\w-]+: )?\d+(?:/\d+| of \d+)? [a-z]")
 
 
@@ -116,12 +125,16 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
 
 def _with_line_below(context: FailureContext, error: str, number: int) -> str:
     if FOOTER.match(error):
-        return _line_above(context, number) or error
+        return next(
+            (line for line in _lines_above(context, number) if not FOOTER.match(line)), error
+        )
     below = _line_below(context, number)
     if HEADING.search(error):
         return below or error
     if ANNOUNCEMENT.search(error):
         return f"{error} {below}".rstrip()
+    if POINTER.search(error):
+        return next(filter(disapproves, _lines_above(context, number)), error)
     other = _other_value(context.output.lines, error, number)
     return f"{error.rstrip(',')}{other}" if other else error
 
@@ -140,11 +153,10 @@ def _other_value(lines: Sequence[str], error: str, number: int) -> str:
     return ""
 
 
-def _line_above(context: FailureContext, number: int) -> str:
-    """Return the line that a footer closes; empty if that line says nothing."""
-    lines = context.output.lines
-    above = (at for at in range(number - 1, -1, -1) if not FOOTER.match(lines[at]))
-    return next((lines[at].strip() for at in above if at not in context.ignored), "")
+def _lines_above(context: FailureContext, number: int) -> Iterator[str]:
+    """Yield the lines above that count, the nearest first."""
+    above = (at for at in range(number - 1, -1, -1) if at not in context.ignored)
+    return filter(None, (context.output.lines[at].strip() for at in above))
 
 
 def _line_below(context: FailureContext, number: int) -> str:
@@ -187,7 +199,7 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
 
 def disapproves(text: str) -> bool:
     """Return whether a line says that something is not as it should be, and is no summary."""
-    if not DISAPPROVING.search(text) or not _has_several_words(text):
+    if not DISAPPROVING.search(text) or not TWO_WORDS.search(text):
         return False
     return not any(
         one.search(text) for one in (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)
@@ -239,7 +251,8 @@ def _candidates(context: FailureContext) -> Iterator[str]:
         yield printed[number]
     # The last command of a shell's trace is the one that ended it.
     yield from filter(SHELL_TRACE.match, list(printed.values())[-1:])
-    yield from (text for text in spoken[-1:] if not WEAK_ENDING.search(text))
+    ending = [text for text in spoken if not COUNT.match(text)][-1:]
+    yield from (text for text in ending if not WEAK_ENDING.search(text))
     yield from spoken
     yield from printed.values()
 

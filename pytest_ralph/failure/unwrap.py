@@ -32,7 +32,7 @@ LABEL = re.compile(
     r"|[a-z@][\w@/-]*:[a-z][\w:-]*:"
     r"|(?:packages|apps|libs|services|crates|modules)/[\w@./-]+ [\w:.-]+[:$]"
     r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])"
-    r"(?:[a-z][\w:@/.-]*|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
+    r"(?:[a-z][\w:@/.-]* *|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
 # lerna and nx put `name: ` before every line of a script, also before npm's echo of its command.
@@ -109,8 +109,10 @@ def _without_labels(lines: list[str]) -> list[str]:
     lines = _without_package_names(lines)
     labels = dict(matching(LABEL.match, lines))
     count = Counter(match["name"] for match in labels.values())
+    has_bare_lines = any(line and number not in labels for number, line in enumerate(lines))
+    fewest = FEWEST_LABELS if has_bare_lines or len(lines) < FEWEST_LABELS else 1
     for number, match in labels.items():
-        if count[match["name"]] >= FEWEST_LABELS:
+        if count[match["name"]] >= fewest:
             lines[number] = lines[number][match.end() :]
     return lines
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
+from pytest_ralph.failure.context import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import PYTEST, VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
@@ -49,6 +49,7 @@ STATUSES: dict[str, dict[int | None, str]] = {
     "pg_isready": {1: "service", 2: "service"},
     "ping": {1: "service"},
     "nc": {1: "service"},
+    **{tool: {2: "usage"} for tool in SEARCH_TOOLS},
 }
 # What defects mean that the run of the Verify field has found.
 VERDICT_OF_DEFECT = {"syntax": "malformed", "no test": "no tests"}
@@ -169,7 +170,8 @@ def read_status(context: FailureContext) -> Finding | None:
     verdict = STATUSES.get(tool, {}).get(code)
     if verdict is None:
         return _read_not_started(context)
-    return Finding(verdict, f"{tool} exited with status {code}")
+    said = (line for line in context.output.lines if line.startswith(f"{tool}: "))
+    return Finding(verdict, next(said, f"{tool} exited with status {code}"))
 
 
 def _read_not_started(context: FailureContext) -> Finding | None:
@@ -221,6 +223,8 @@ def read_silence(context: FailureContext) -> Finding | None:
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
+    if stage.program in INLINE_CODE:
+        return True
     # For a shell `-e` means to stop at the first error.
     options = {"-c"} if stage.program.endswith("sh") else {"-c", "-e"}
     if stage.role == "run" and options & set(stage.arguments):

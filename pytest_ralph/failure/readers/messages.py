@@ -11,7 +11,6 @@ from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role
 from pytest_ralph.failure.quote import (
     SUMMARY,
-    THREE_LETTERS,
     disapproves,
     first_complaint,
     names_file,
@@ -29,6 +28,11 @@ if TYPE_CHECKING:
 VERDICT_OF_MESSAGE = {**VERDICT_OF_ROLE, "run": "crash", "test": "build"}
 VERDICT_OF_WORDS = {**VERDICT_OF_ROLE, "install": "package"}
 VERDICT_OF_DIFFERENCE = {"lint": "lint", "": "format", "run": "comparison"}
+# They show uncaught errors in ways that are known: other words are those of a script that checks.
+SCRIPTED = frozenset(
+    "awk bash dash gawk mawk node perl php python python3 ruby sed sh ts-node tsx zsh".split()
+)
+FRAME = re.compile(r"^\s+at \S")
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
     r"|(?:(?:\w+ )?\(?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
@@ -43,10 +47,6 @@ NOTHING_FOUND = re.compile(
 )
 # What these calls of git print about a file of the project is said by a hook.
 RUNNING_HOOKS = {"commit", "push"}
-EXIT_WITH_MESSAGE = re.compile(
-    r"(?:\|\||\bthen\b|\belse\b)[^|]*?\becho \"(?P<text>[^\"]*)\";[^|]*?\bexit [1-9]"
-)
-EXPANDED = re.compile(r"\$(?:\{[^}]*\}|\([^)]*\)|[\w?#@*!])+")
 # Higher ones are given by the shell.
 HIGHEST_OWN_STATUS = 125
 SAID_BY_SHELL = {"echo", "printf"}
@@ -58,9 +58,12 @@ def error_messages(context: FailureContext) -> Iterator[Finding]:
         if number in context.passed_over:
             continue
         stage = context.stage_at(number)
+        below = context.output.lines[number + 1 : number + 2]
         verdict = VERDICT_OF_MESSAGE.get(stage.role)
         if named_role(stage) == "check":
             verdict = "test"
+        elif stage.program in SCRIPTED and not any(map(FRAME.match, below)):
+            verdict = "comparison"
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
 
@@ -149,29 +152,26 @@ def read_complaint(context: FailureContext, verdict: str) -> Finding | None:
 
 def read_said_by_shell(context: FailureContext) -> Finding | None:
     """What the command line prints before it ends itself: `... || { echo "too old"; exit 1; }`."""
-    match = EXIT_WITH_MESSAGE.search(context.evidence.command)
-    if context.status == 0 or match is None:
-        return None
-    words = map(re.escape, EXPANDED.split(match["text"]))
-    said = re.compile(".*".join(words))
-    line = _first(said.fullmatch, context)
-    if not line or not THREE_LETTERS.search(match["text"]):
+    number = context.said_by_shell
+    if number is None:
         return None
     roles = context.stated_roles & COMPLAINING_ROLES
-    return Finding(min(roles, default="comparison"), line.strip())
+    return Finding(min(roles, default="comparison"), context.output.lines[number].strip(), number)
 
 
 def read_own_check(context: FailureContext) -> Finding | None:
-    """Code of the project that says that something is not as it should be."""
+    """Code of the project that ends with an error: it is a check that did not pass."""
     if not context.status or context.status > HIGHEST_OWN_STATUS:
         return None
-    if not any(map(context.runs_own_code, context.stages)):
-        return None
     line = quotable_line(context)
-    if ERROR_MESSAGE.match(line) or not disapproves(line):
-        # A program that calls it an error may not be a check at all.
+    own = [one for one in (*context.stages, context.stage_at(-1)) if context.runs_own_code(one)]
+    if not line or not own:
         return None
-    return Finding("comparison", line)
+    # A program that is no script may not be a check at all.
+    is_script = any(one.program in SCRIPTED or "." in one.program for one in own)
+    if is_script or (disapproves(line) and not ERROR_MESSAGE.match(line)):
+        return Finding("comparison", line)
+    return None
 
 
 def read_nothing_found(context: FailureContext) -> Finding | None:

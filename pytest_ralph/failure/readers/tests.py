@@ -77,12 +77,12 @@ def _with_tests(
     The test whose error is quoted comes first: a title names it.
     """
     if not finding.error:
-        finding = _with_stated_error(context, finding)
+        finding = _with_stated_error(context, finding, quoted)
     names = [test.name for test in (quoted, *tests) if test.named]
     return replace(finding, tests=tuple(dict.fromkeys(names)))
 
 
-def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
+def _with_stated_error(context: FailureContext, finding: Finding, quoted: FailedTest) -> Finding:
     """Return what the output says elsewhere, if the runner only lists names."""
     stated = [one for one in context.findings if one.verdict in EXPECTATIONS]
     best = first_of_lowest_rank(stated)
@@ -92,7 +92,8 @@ def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
         return context.cause
     if finding.line >= 0:
         return replace(finding, error=context.output.lines[finding.line].strip())
-    return replace(finding, error=NO_ERROR)
+    named = (line.strip() for line in context.output.lines if quoted.name in line)
+    return replace(finding, error=next(named, NO_ERROR))
 
 
 def _weight(finding: Finding) -> tuple[int, bool]:

@@ -21,10 +21,15 @@ DEEPEST = 40
 MOST_TESTS = 200
 JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
 # Words without which no JSON report speaks of a failing test.
-FAILING = re.compile(r'"(?:failed|fail|failure|failures|error)"')
-NAMES = ("fullName", "fullTitle", "full_description", "nodeid", "title", "name")
+FAILING = re.compile(r'"(?:failed|fail|failures?|error)"|": ?false', re.IGNORECASE)
+NAMES = (
+    "fullName", "fullTitle", "full_description", "nodeid", "title", "name", "check", "test", "case",
+    "step",
+)  # fmt: skip
 NAMED = re.compile(rf'"(?:{"|".join(NAMES)})"\s*:')
 STATUSES = ("status", "outcome", "state", "result")
+# Fields that say whether a test passed.
+PASSED = ("ok", "pass", "passed", "success")
 FAILED = frozenset({"failed", "fail", "failure", "error", "broken"})
 # Where the words of the error stand, the plainest first.
 ERRORS = (
@@ -38,15 +43,22 @@ def read(printed: str) -> Iterator[FailedTest]:
     """Yield the failing tests of a JSON report that stands in the printed text."""
     if len(printed) > LARGEST or not FAILING.search(printed) or not NAMED.search(printed):
         return
+    yield from islice(_failed_in(printed), MOST_TESTS)
+
+
+def _failed_in(printed: str) -> Iterator[FailedTest]:
+    end = 0
     for start in JSON_START.finditer(printed):
+        # A stream has one value per line: `["fail", {"fullTitle": ...}]`, `{"check": ...}`.
+        line_end = printed.find("\n", start.start()) % (len(printed) + 1)
+        if end and not FAILING.search(printed, start.start(), line_end):
+            continue
         try:
-            report, _ = json.JSONDecoder().raw_decode(printed, start.start())
+            report, end = json.JSONDecoder().raw_decode(printed, start.start())
         except (ValueError, RecursionError):
             continue
-        yield from islice(_failed_below(report, DEEPEST), MOST_TESTS)
-        # A stream is one array per event: `["fail", {"fullTitle": ...}]`.
-        is_event = isinstance(report, list) and isinstance(next(iter(report), None), str)
-        if not is_event:
+        yield from _failed_below(report, DEEPEST)
+        if end > line_end:
             return
 
 
@@ -75,6 +87,8 @@ def _as_failed_test(value: dict[str, Any]) -> Iterator[FailedTest]:
     if not name:
         return
     status = _first_text(value, STATUSES)
+    if any(value.get(key) is False for key in PASSED):
+        status = "failed"
     if status and status.lower() not in FAILED:
         return
     error = _error_in(value)

@@ -20,7 +20,8 @@ NOT_A_NAME = re.compile(
     | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
-    | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
+    | (?:true|false|null),? | .*\b\d+\ of\ \d+\ \w+ | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )

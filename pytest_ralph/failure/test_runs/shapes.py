@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 MOST_TESTS = 200
 
-# What a build tool puts before every line of a runner: `[error]   x total`.
+# What a build tool or a logger puts before every line: `[error]   x total`, `12:00:01 ERROR x`.
 LEVEL = re.compile(
-    r"^\[(?:info|error|warn|INFO|ERROR|WARNING)\] |^ +\[(?:junit|testng|java|exec)\] "
+    r"^(?:\[?[\d/.T-]* ?\d\d:\d\d:\d\d\S* (?:INFO|ERROR|WARNING):?|"
+    r"\[(?:info|error|warn|INFO|ERROR|WARNING)\]) |^ +\[(?:junit|testng|java|exec)\] "
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
