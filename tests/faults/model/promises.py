@@ -292,12 +292,13 @@ def check_index_kept(world: World, before: Before, plan: RunPlan, ended: Ended) 
         if path in now and entry.tag != now[path].tag:
             demand(entry.tag == "H", f"{path} lost its flag {entry.tag}")
     removed = [path for path in before.head_index if path not in before.index and path in now]
-    gone = [path for path in removed if not _is_in_kept_index(world, before, path, "")]
-    demand(not gone, f"staged removals are gone: {gone}")
+    for path in removed:
+        kept = _is_in_kept_index(world, before, path, "") or _is_committed(world, before, path)
+        demand(kept, f"the staged removal of {path} is gone")
 
 
-def _is_committed(world: World, before: Before, path: str, blob: str) -> bool:
-    """Return whether a new commit of ours holds the version of a file."""
+def _is_committed(world: World, before: Before, path: str, blob: str | None = None) -> bool:
+    """Return whether a new commit of ours holds the version of a file, or has removed it."""
     commits = [commit for commit, _ in _new_commits(world, before)]
     return any(_tree(world.project, commit).get(path) == blob for commit in commits)
 

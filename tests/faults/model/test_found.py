@@ -115,3 +115,14 @@ def test_specs_that_another_worker_removes(world: World) -> None:
     assert "1.1.1 removed specs/a/tasks.md: undone" in ended.output
     assert "# Tasks" in (world.project / "specs/a/tasks.md").read_text()
     assert "1.5" in (world.project / "specs/a/.progress.md").read_text()
+
+
+def test_a_staged_removal_may_be_committed(world: World) -> None:
+    """An executor removes a file that the user has removed from the index only."""
+    path = FILES["a:1.1"]
+    world.git("rm", "-q", "--cached", "--", path)
+
+    run(world, "--ralph-commit", "auto", a_1p2=("git clean", "fix once"))
+
+    removed = git(world.project, "log", "--format=", "--name-only", "--diff-filter=D")
+    assert path in removed.split()
