@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -58,6 +59,7 @@ SPEC_B = """\
   - **Verify**: `grep -q fixed src/five.txt`
   - **Commit**: `feat: b:1.1`
 """
+TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]+\.tmp")
 SPEC_PATHS = ("specs/a/tasks.md", "specs/b/tasks.md")
 # The file that the executor writes for each task.
 FILES = {
@@ -228,13 +230,18 @@ class World:
     # Looking at it
 
     def files(self) -> dict[str, bytes]:
-        """Return the content of every file that is neither git's nor ours, spec files aside."""
+        """Return the content of every file that is neither git's nor ours, spec files aside.
+
+        A killed run may leave a file that it was writing.
+        """
         found = {}
         for directory, names, files in os.walk(self.project):
             relative = os.path.relpath(directory, self.project)
             if relative == ".":
                 names[:] = [name for name in names if name not in (".git", ".ralph")]
             for name in files:
+                if TEMPORARY.fullmatch(name):
+                    continue
                 path = os.path.normpath(os.path.join(relative, name))  # noqa: PTH118 - fast
                 if not path.startswith("specs/"):
                     found[path] = Path(directory, name).read_bytes()
