@@ -59,7 +59,8 @@ class OwnVersions:
             except ConflictError:
                 mixed.append(path)
         if mixed:
-            raise GitError(f"you edited the same lines: {', '.join(sorted(mixed))}")
+            paths = ", ".join(sorted(mixed))
+            raise GitError(f"there were uncommitted edits of the same lines: {paths}")
         return versions
 
     def _is_made_at_once(self, name: str, steps: Sequence[Change]) -> bool:

@@ -424,7 +424,7 @@ def test_an_edit_in_the_same_line_is_reported(long_file: Project) -> None:
     result = long_file.run("-q", "--ralph-commit=auto", executor=executor)
 
     result.stdout.fnmatch_lines(
-        ["ralph: demo: no commit for 1.1: you edited the same lines: long*"]
+        ["ralph: demo: no commit for 1.1: there were uncommitted edits of the same lines: long*"]
     )
     assert long_file.git("show", "HEAD:long.txt") == LINES.strip()
     assert long_file.state["uncommittedTasks"] == ["1.1"]
@@ -486,7 +486,9 @@ def test_untracked_file_that_the_executor_edits(long_file: Project) -> None:
     executor = long_file.shell(f"{FIX_LAST_LINE}; echo more >> mine.txt")
     result = long_file.run("--ralph-commit=auto", executor=executor)
 
-    result.stdout.fnmatch_lines(["*no commit for 1.1: you edited the same lines: mine.txt*"])
+    result.stdout.fnmatch_lines(
+        ["*no commit for 1.1: there were uncommitted edits of the same lines: mine.txt*"]
+    )
     assert long_file.git("ls-files", "mine.txt") == ""
 
 
