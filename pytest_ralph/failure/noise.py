@@ -45,6 +45,7 @@ NOISE = re.compile(
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b
+    | \#\s[\w-]+\.[\w.-]+/\S+(?:\s\[\S+\])?$                    # go: the package
     | (?:npm|yarn|pnpm)\s(?:warn|notice
       |(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path|workspace|location
         |command|Lifecycle)\b)

@@ -99,9 +99,9 @@ def _whole_error(lines: Sequence[str], shortened: str | None) -> Quote | None:
         return None
     beginning = shortened.removesuffix(SHORTENED)
     for number, line in enumerate(lines):
-        text = line.strip()
-        if text.startswith(beginning):
-            return Quote(number, text)
+        text = line[1:] if MARKED.match(line) else line
+        if text.strip().startswith(beginning):
+            return Quote(number, text.strip())
     return None
 
 
