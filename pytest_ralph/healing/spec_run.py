@@ -231,13 +231,13 @@ class SpecRun:
         `culprit` is one line that names the work which may have broken it, `diff` is that work.
         """
         again = self._task_run(task)
-        if again.still_passes():
-            return None
-        self.checkpoints.begin_again(task)
         again.log.culprit = culprit
         again.log.culprit_diff = diff
         again.log.note(culprit)
         try:
+            if again.still_passes():
+                return None
+            self.checkpoints.begin_again(task)
             result = again.finish()
         except RecoveryError as error:
             result = again.stopped(error)
@@ -259,8 +259,10 @@ class SpecRun:
     def fail_if_broken(self, task: Task, reason: str) -> TaskResult | None:
         """Verify a task that has passed; return its failed result, None if it still passes."""
         again = self._task_run(task)
-        if again.verify() is None:
-            return None
+        # The failure counts, even if it cannot be written into the files of the spec.
+        with contextlib.suppress(RecoveryError):
+            if again.verify() is None:
+                return None
         self._take_back(task)
         return again.stopped(RecoveryError(reason))
 

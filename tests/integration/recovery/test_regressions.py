@@ -85,6 +85,17 @@ def test_work_that_ends_in_an_error_is_followed_up(words: Project) -> None:
     result.stdout.fnmatch_lines(["1.1 no longer passes since 1.2 changed *words.txt"])
 
 
+@pytest.mark.parametrize("files", ["words.txt", "."])
+def test_a_broken_task_fails_although_its_spec_was_removed(words: Project, files: str) -> None:
+    """Nothing can be written about it, but what it fails for is known."""
+    words.spec(SPEC.replace("`words.txt`", f"`{files}`"))
+    executor = words.shell("rm -r specs; echo two > words.txt")
+    result = words.run("--ralph-guard=off", executor=executor)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*1.1 no longer passes since*1.2 changed *", "*2 failed*"])
+
+
 def test_a_broken_task_stops_the_run_with_x(words: Project) -> None:
     words.spec(f"{SPEC}\n    - [ ] 1.3 Last\n      - **Verify**: `touch last`\n")
     result = words.run("-x", "--ralph-keep-going", executor=words.shell("echo two > words.txt"))
