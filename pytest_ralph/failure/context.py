@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.failure import VERIFICATION_FAILED
+from pytest_ralph.failure.lines import matching, numbers_of
 from pytest_ralph.failure.missing import absences
 from pytest_ralph.failure.noise import data_lines, hunk_lines, logged_tracebacks, noise_lines
 from pytest_ralph.failure.output import CommandOutput
@@ -30,7 +32,7 @@ from pytest_ralph.failure.test_runs import (
 )
 from pytest_ralph.failure.test_runs.junit import read_reports
 from pytest_ralph.failure.test_runs.shapes import marked_lines, names_tests
-from pytest_ralph.failure.tracebacks import exceptions
+from pytest_ralph.failure.tracebacks import ASSERTION, exceptions
 from pytest_ralph.shell.command import Command, Stage, program_name, read_shown
 from pytest_ralph.shell.lexer import Word
 from pytest_ralph.shell.programs import load_programs
@@ -66,8 +68,6 @@ BUILT_PROGRAM = Stage(words=(Word("./program"),), written=())
 # What cargo prints before the program starts, and go after it has failed.
 RUNNING_BUILT = re.compile(r"^\s+Running `[^`]+`$")
 BUILT_ENDED = re.compile(r"^exit status \d+\s*\Z", re.MULTILINE)
-# The words behind it are values that were compared.
-ASSERTED = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 # Findings about the machine, a service or the command line.
 OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
@@ -144,13 +144,16 @@ class FailureContext:
         own = [one for one in self.diagnostics if one.level or not FOREIGN.search(one.file)]
         return frozenset(diagnostic.line for diagnostic in own)
 
+    @cached_property
+    def passed_over(self) -> frozenset[int]:
+        """Numbers of the lines that do not say what went wrong as long as any other does."""
+        return self.ignored | self.data
+
     def _file_content(self) -> Iterator[int]:
         """Lines of a difference, or that only a search tool printed, are content of files."""
         if self.compares:
-            for number, line in enumerate(self.output.lines):
-                if DIFFERENCE_LINE.match(line):
-                    yield number
-        working = [stage for stage in self.stages if stage.program not in SILENT_TOOLS]
+            yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
+        working = self._stages_besides(SILENT_TOOLS)
         if not working or not all(map(is_search, working)):
             return
         for number, line in enumerate(self.output.lines):
@@ -182,7 +185,7 @@ class FailureContext:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
-        found = self._findings_outside(self.ignored | self.data)
+        found = self._findings_outside(self.passed_over)
         if found or self.compares or (self._only_complains and self._complaints):
             return found
         return self._findings_outside(self.ignored)
@@ -201,7 +204,7 @@ class FailureContext:
         """
         if finding.verdict not in OUTSIDE_CODE:
             return True
-        return finding.line not in self._remarked and not ASSERTED.match(finding.error)
+        return finding.line not in self._remarked and not ASSERTION.match(finding.error)
 
     @cached_property
     def _remarked(self) -> frozenset[int]:
@@ -219,7 +222,7 @@ class FailureContext:
         if best in raised:
             # Of exceptions that led to one another, the last one ended the program.
             best = max(raised, key=lambda finding: finding.line)
-        if best.verdict == "timeout" and (self.failed_tests or self.marked_tests):
+        if best.verdict == "timeout" and self.shown_tests:
             return replace(best, type=VERIFICATION_FAILED)
         return best
 
@@ -242,7 +245,7 @@ class FailureContext:
     @property
     def _only_complains(self) -> bool:
         """Whether only linters ran: they may print their findings in the format of a test run."""
-        working = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        working = self._stages_besides(SETUP_TOOLS)
         if not working or not self.stated_roles:
             return False
         return self.stated_roles <= COMPLAINING_ROLES and working[-1].role != ""
@@ -276,23 +279,45 @@ class FailureContext:
             return True
         if "build" in self.roles and not self.names("test"):
             return False
-        return any(PASSED_MARK.search(line) for line in self.output.lines)
+        return any(map(PASSED_MARK.search, self.output.lines))
+
+    @property
+    def shown_tests(self) -> Sequence[FailedTest]:
+        """The failing tests that are named, or at least marked."""
+        return self.failed_tests or self.marked_tests
+
+    @property
+    def names_of_failed_tests(self) -> tuple[str, ...]:
+        """The names of the failing tests that are shown; not those of files."""
+        return tuple(test.name for test in self.shown_tests if test.named)
 
     # The commands that printed them.
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        """The programs of the command line."""
+        return frozenset(stage.program for stage in self.stages)
+
+    @property
+    def words(self) -> Iterator[str]:
+        """The words of the command line."""
+        return chain.from_iterable(stage.written for stage in self.stages)
+
+    @property
+    def has_orchestrator(self) -> bool:
+        """Whether a command of the line runs other commands, as `make` does."""
+        return any(stage.is_orchestrator for stage in self.stages)
 
     @cached_property
     def echoed(self) -> dict[int, Stage]:
         """Commands that an orchestrator shows before it runs them, by line number."""
         if self.main_stage.name in BUILD_AND_RUN:
             return self._built_program
-        if not any(stage.is_orchestrator for stage in self.stages):
+        if not self.has_orchestrator:
             return {}
-        shows_unmarked = any(stage.program in UNMARKED_ECHO for stage in self.stages)
+        shows_unmarked = not UNMARKED_ECHO.isdisjoint(self.programs)
         found: dict[int, Stage] = {}
-        for number, line in enumerate(self.output.lines):
-            match = ECHO.match(line)
-            if match is None:
-                continue
+        for number, match in matching(ECHO.match, self.output.lines):
             is_shown = match["mark"] or shows_unmarked
             stage = _shown_stage(match["command"]) if is_shown else None
             if stage is not None:
@@ -302,11 +327,10 @@ class FailureContext:
     @property
     def _built_program(self) -> dict[int, Stage]:
         """The program that a build tool runs once it has built it, by the line where it starts."""
-        for number, line in enumerate(self.output.lines):
-            if RUNNING_BUILT.match(line):
-                return {number: BUILT_PROGRAM}
-        has_ended = BUILT_ENDED.search(self.output.text)
-        return {-1: BUILT_PROGRAM} if has_ended else {}
+        started = numbers_of(RUNNING_BUILT.match, self.output.lines)
+        if not started and BUILT_ENDED.search(self.output.text):
+            started = [-1]
+        return dict.fromkeys(started[:1], BUILT_PROGRAM)
 
     def is_own_program(self, stage: Stage) -> bool:
         """Return whether a command is a program of the project, not a tool."""
@@ -352,9 +376,12 @@ class FailureContext:
     @cached_property
     def main_stage(self) -> Stage:
         """The last command with a checking role, else the last that is more than preparation."""
-        stages = [stage for stage in self.stages if stage.program not in SETUP_TOOLS]
+        stages = self._stages_besides(SETUP_TOOLS)
         candidates = self._checking_stages(stages) or stages
         return candidates[-1] if candidates else NO_STAGE
+
+    def _stages_besides(self, programs: Collection[str]) -> list[Stage]:
+        return [stage for stage in self.stages if stage.program not in programs]
 
     def _checking_stages(self, stages: Sequence[Stage]) -> list[Stage]:
         checking = [stage for stage in stages if stage.role in CHECKING_ROLES]
@@ -388,15 +415,11 @@ class FailureContext:
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
-        for stage in self.stages:
-            for word in stage.written:
-                if _names(word.removeprefix("./"), wanted):
-                    return True
-        return False
+        return any(_names(word.removeprefix("./"), wanted) for word in self.words)
 
     def names_member(self, name: str) -> bool:
         """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""
-        return any(word.endswith("." + name) for stage in self.stages for word in stage.written)
+        return any(word.endswith("." + name) for word in self.words)
 
 
 def is_search(stage: Stage) -> bool:

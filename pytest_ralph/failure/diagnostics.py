@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import below, matching
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -161,8 +163,8 @@ def _shape(message: str) -> str:
 
 def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on a line of its own below it."""
-    below = next(filter(None, lines[number + 1 : number + 3]), "")
-    place = PLACE_LINE.match(below)
+    line_below = next(filter(None, lines[number + 1 : number + 3]), "")
+    place = PLACE_LINE.match(line_below)
     text = lines[number].strip()
     if place is None or not text or text.startswith(UNFORMATTED):
         return None
@@ -177,11 +179,11 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
     block = lines[diagnostic.line + 1 : diagnostic.line + 5]
-    below = [line.strip() for line in block if not PLACE_LINE.match(line)]
-    marked = next(filter(None, below), "")
+    said = [line.strip() for line in block if not PLACE_LINE.match(line)]
+    marked = next(filter(None, said), "")
     if marked.startswith(REMARKS):
         diagnostic = replace(diagnostic, level="info")
-    messages = [line.strip(MARKS) for line in below if line.strip(MARKS)] or [diagnostic.text]
+    messages = [line.strip(MARKS) for line in said if line.strip(MARKS)] or [diagnostic.text]
     # A line that ends with a colon only announces what follows.
     shown = 2 if messages[0].endswith(":") else 1
     return replace(diagnostic, text=" ".join(messages[:shown]))
@@ -194,11 +196,10 @@ def read_headed_rows(
 
     Linters that group their findings print the file once and numbered or marked rows below it.
     """
-    for number, line in enumerate(output.lines):
-        heading = FILE_HEADING.match(line)
-        if heading is None or not is_file(heading["file"]):
+    for number, heading in matching(FILE_HEADING.match, output.lines):
+        if not is_file(heading["file"]):
             continue
-        for at in range(number + 1, min(len(output.lines), number + 1 + ROWS_BELOW)):
+        for at in below(output.lines, number, ROWS_BELOW):
             row = output.lines[at]
             if at not in ignored and HEADED_ROW.match(row) and not COUNT_ROW.match(row):
                 text = ROW_NUMBER.sub("", row).strip(MARKS)

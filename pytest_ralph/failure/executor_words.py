@@ -21,7 +21,7 @@ from pytest_ralph.failure.failure import (
     UNKNOWN,
     Failure,
 )
-from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
 from pytest_ralph.failure.output import CommandOutput, clean
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.report import is_retryable, looks_like_report, parse_report
@@ -345,10 +345,7 @@ def read_sentence(context: FailureContext, sentence: str) -> Finding | None:
         return Finding("service", sentence)
     quoted = [with_owner(context, finding) for finding in causes_in(sentence)]
     causes = [finding for finding in quoted if finding.is_cause]
-    spoken = list(causes_in_prose(sentence))
-    symptoms = [finding for finding in quoted if finding.verdict not in {"crash", "exception"}]
-    candidates = causes or spoken or symptoms
-    if not candidates:
-        return None
-    best = min(candidates, key=lambda finding: finding.rank)
-    return replace(best, error=sentence)
+    spoken = causes_in_prose(sentence)
+    symptoms = [finding for finding in quoted if not finding.is_death]
+    best = first_of_lowest_rank(causes or spoken or symptoms)
+    return replace(best, error=sentence) if best else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import number_of
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.shell.statuses import NOT_FOUND
 
@@ -73,8 +74,11 @@ def reported_line(context: FailureContext, failure: Failure) -> int | None:
     if not tests:
         return None
     if not context.report_lines:
-        below = _lines_from(context.output.lines, failure.error)
-        return _line_of(_own_places(context, below))
+        number = number_of(failure.error, context.output.lines)
+        if number is None:
+            return None
+        block = context.output.lines[number : number + LINES_BELOW]
+        return _line_of(_own_places(context, block))
     if len(tests) > 1:
         return None
     places = _own_places(context, context.report_lines)
@@ -93,14 +97,6 @@ def _own_places(context: FailureContext, lines: Sequence[str]) -> list[re.Match[
     """Return the places in files of the project, in order."""
     places = [place for line in lines for place in PLACE.finditer(line)]
     return [place for place in places if _project_name(context, place["file"])]
-
-
-def _lines_from(lines: Sequence[str], error: str) -> Sequence[str]:
-    """Return the line that contains the error with the lines of its block below it."""
-    for number, line in enumerate(lines):
-        if error in line:
-            return lines[number : number + LINES_BELOW]
-    return ()
 
 
 def _project_name(context: FailureContext, path: str) -> str | None:
@@ -151,11 +147,10 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
     for path in PRINTED_PATH.findall(text):
         if path in own and not FILE_NAME.match(path):
             yield path
-    for stage in context.stages:
-        for word in stage.written:
-            is_named = "/" in word or word in own
-            if is_named and word in text and not FILE_NAME.match(word):
-                yield word
+    for word in context.words:
+        is_named = "/" in word or word in own
+        if is_named and word in text and not FILE_NAME.match(word):
+            yield word
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.failure.failure import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.failure.kinds import Kinds
 
@@ -72,8 +74,6 @@ VERDICTS = {
     "build": Verdict(70, "build_error"),
     "unknown": Verdict(90, "unknown"),
 }
-# A program died of what it did itself.
-DEATHS = frozenset({"crash", "exception"})
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,11 @@ class Finding:
         """Whether it says why something failed, not only that it did."""
         return self.rank < CAUSES_BELOW
 
+    @property
+    def is_death(self) -> bool:
+        """Whether a program died of what it did itself."""
+        return self.verdict in {"crash", "exception"}
+
     def as_failure(self, kinds: Kinds) -> Failure:
         """Return the Failure that this finding amounts to, by the given table of kinds."""
         verdict = VERDICTS[self.verdict]
@@ -109,3 +114,8 @@ class Finding:
             missing=self.missing,
             failed_tests=self.tests,
         )
+
+
+def first_of_lowest_rank(findings: Iterable[Finding]) -> Finding | None:
+    """Return the finding that says best why something failed."""
+    return min(findings, key=lambda finding: (finding.rank, finding.line), default=None)

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import numbers_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -36,7 +38,7 @@ def _phrases() -> tuple[re.Pattern[str], Mapping[str, str]]:
 
 def in_english(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines with known phrases of other languages replaced by English ones."""
-    foreign = [number for number, line in enumerate(lines) if _may_be_foreign(line)]
+    foreign = numbers_of(_may_be_foreign, lines)
     if not foreign:
         return lines
     pattern, translations = _phrases()

@@ -75,7 +75,6 @@ def with_missing_file(context: FailureContext, finding: Finding) -> Finding:
 def absences(context: FailureContext) -> Iterator[Finding]:
     """Yield a finding for each line that says that a named thing or a manifest is absent."""
     lines = context.output.english
-    runs_tasks = any(stage.is_orchestrator for stage in context.stages)
     operands = dict.fromkeys(_operands(context))
     wanted = [word for word in operands if word not in context.project.files]
     # Beside an error at a place in a file, it is only a remark that something else is not there.
@@ -85,7 +84,7 @@ def absences(context: FailureContext) -> Iterator[Finding]:
         if errors and number not in errors:
             continue
         # A task runner that was asked for something quotes it only if it does not know it.
-        is_unknown_task = runs_tasks and UNKNOWN_TASK.match(line)
+        is_unknown_task = context.has_orchestrator and UNKNOWN_TASK.match(line)
         if not is_unknown_task and not GONE.search(line):
             continue
         below = "".join(lines[number + 1 : number + 2])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import indent_of, numbers_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -91,7 +93,7 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
     found.update(range(_last_ignored(output.lines) + 1))
     found.update(logged_tracebacks(output.lines))
     found.update(_options_of_git(output.lines))
-    if all(number in found for number, line in enumerate(output.lines) if line):
+    if found.issuperset(numbers_of(str, output.lines)):
         # The only warning of a tool is what it failed for.
         return frozenset()
     return frozenset(found)
@@ -99,20 +101,17 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
 
 def _options_of_git(lines: Sequence[str]) -> range:
     """The help text that git prints last, below its usage."""
-    for number, line in enumerate(lines):
-        if line.startswith("usage: git "):
-            return range(number + 1, len(lines))
-    return range(0)
+    usages = numbers_of(lambda line: line.startswith("usage: git "), lines)
+    return range(min(usages, default=len(lines)) + 1, len(lines))
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
     lines = output.lines
-    found = {number for number, line in enumerate(lines) if DATA.search(line)}
-    for number, line in enumerate(lines):
-        if TRIED_AGAIN.match(line):
-            found.update((number - 1, number))
-    return frozenset(found.union(_diff_lines(lines)))
+    tried_again = numbers_of(TRIED_AGAIN.match, lines)
+    tried_first = [number - 1 for number in tried_again]
+    data = numbers_of(DATA.search, lines)
+    return frozenset([*data, *tried_first, *tried_again, *_diff_lines(lines)])
 
 
 def hunk_lines(lines: Sequence[str]) -> Iterator[int]:
@@ -135,7 +134,7 @@ def hunk_lines(lines: Sequence[str]) -> Iterator[int]:
 def _noise(lines: Sequence[str]) -> Iterator[int]:
     frame_indent: int | None = None
     for number, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
+        indent = indent_of(line)
         if PYTHON_FRAME.match(line):
             frame_indent = indent
             yield number
@@ -161,8 +160,7 @@ def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
 
 def _last_ignored(lines: Sequence[str]) -> int:
     """Return the number of the last line in which make ignores an error, else -1."""
-    ignored = [number for number, line in enumerate(lines) if line.endswith(IGNORED_BY_MAKE)]
-    return ignored[-1] if ignored else -1
+    return max(numbers_of(lambda line: line.endswith(IGNORED_BY_MAKE), lines), default=-1)
 
 
 def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:

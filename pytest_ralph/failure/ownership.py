@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.purpose import PYTEST
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -96,7 +98,7 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
     if not is_own and _is_to_be_loaded(context, name):
         return replace(finding, verdict="package")
     if context.names(name.removesuffix(".__main__")):
-        is_tool = any(stage.program == name for stage in context.stages)
+        is_tool = name in context.programs
         if is_own or not is_tool:
             return replace(finding, verdict="absent")
     return replace(finding, verdict="local module" if is_own else "package")
@@ -167,9 +169,8 @@ def _syntax(context: FailureContext, finding: Finding) -> Finding:
     for line in _lines_below(context, finding, 1):
         if line.lstrip().startswith("-->") and DATA_FILE.search(line):
             return replace(finding, verdict="data")
-    runs_data_tool = any(stage.program in DATA_TOOLS for stage in context.stages)
     # jq reports errors of its own program at <top-level>.
-    if runs_data_tool and "<top-level>" not in finding.error:
+    if DATA_TOOLS & context.programs and "<top-level>" not in finding.error:
         return replace(finding, verdict="data")
     return finding
 
@@ -200,7 +201,7 @@ def _usage(context: FailureContext, finding: Finding) -> Finding:
         return replace(finding, verdict="configuration")
     if IN_CODE.search(finding.error):
         return replace(finding, verdict="unknown")
-    if any(stage.program in {"pytest", "py.test"} for stage in context.stages):
+    if PYTEST & context.programs:
         plugin = _missing_plugin(finding.error)
         if plugin:
             return replace(finding, verdict="package", missing=plugin)

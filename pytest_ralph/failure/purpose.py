@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
+PYTEST = frozenset({"pytest", "py.test"})
 # Words in the names of scripts and targets, the most telling first: `check:types`, `test-lint.sh`.
 ROLE_OF_WORD = {
     "types": re.compile(r"(?<![a-z])(?:type-?check|types(?![a-z]))"),

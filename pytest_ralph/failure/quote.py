@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import numbers_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -103,18 +105,13 @@ def with_quotable_error(context: FailureContext, finding: Finding) -> Finding:
         # The runner may say itself why it could not start.
         error = next(filter(RUNNER_ERROR.match, context.output.lines), error).strip()
         return replace(finding, error=error)
-    number = _number_of(context, finding)
-    if number is not None:
+    number = finding.line
+    if number < 0:
+        quoting = numbers_of(lambda line: line.strip() == finding.error, context.output.lines)
+        number = min(quoting, default=number)
+    if number >= 0:
         error = _with_line_below(context, error, number)
     return replace(finding, error=error)
-
-
-def _number_of(context: FailureContext, finding: Finding) -> int | None:
-    """Return the number of the line that a finding quotes, if it quotes one."""
-    if finding.line >= 0:
-        return finding.line
-    numbered = enumerate(context.output.lines)
-    return next((number for number, line in numbered if line.strip() == finding.error), None)
 
 
 def _with_line_below(context: FailureContext, error: str, number: int) -> str:
@@ -222,11 +219,10 @@ def quotable_line(context: FailureContext) -> str:
 def _own_alarms(context: FailureContext) -> Sequence[tuple[int, str]]:
     """Return the alarming lines that are the tool's own words and no summary, numbered."""
     lines = context.output.lines
-    passed_over = context.ignored | context.data
     return [
         (number, lines[number].strip())
         for number in context.output.numbers_of(ALARMS)
-        if number not in passed_over and not SUMMARY.search(lines[number])
+        if number not in context.passed_over and not SUMMARY.search(lines[number])
     ]
 
 

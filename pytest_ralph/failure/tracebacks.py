@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.lines import matching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +17,7 @@ START = re.compile(
     r"^(?P<indent>[\s|+]*)(?:Exception Group )?Traceback \(most recent call last\):$"
 )
 EXCEPTION = re.compile(r"^[\s|]*(?P<error>[A-Za-z_][\w.]*(?::.*)?)$")
+# The words behind it are values that were compared.
 ASSERTION = re.compile(r"^(?:[\w.]+\.)?AssertionError\b")
 NODE_VERSION = re.compile(r"^Node\.js v\d")
 NODE_FRAME = re.compile(r"^\s+at ")
@@ -48,6 +50,7 @@ def _node_errors(output: CommandOutput) -> Iterator[Finding]:
     """Node prints an uncaught error above its frames, and its own version at the end."""
     if not any(NODE_VERSION.match(line) for line in output.lines[-3:]):
         return
-    for number, line in enumerate(output.lines[:-1]):
-        if line.startswith("Error: ") and NODE_FRAME.match(output.lines[number + 1]):
-            yield Finding("exception", line, number)
+    for number, _ in matching(NODE_FRAME.match, output.lines[1:]):
+        error = output.lines[number]
+        if error.startswith("Error: "):
+            yield Finding("exception", error, number)

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import matching
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -105,28 +107,20 @@ def _bare_line(line: str) -> str:
 def _without_labels(lines: list[str]) -> list[str]:
     """Return the lines without the labels that several of them carry."""
     lines = _without_package_names(lines)
-    labels = [LABEL.match(line) for line in lines]
-    count = Counter(match["name"] for match in labels if match)
-    common = {name for name, times in count.items() if times >= FEWEST_LABELS}
-    if not common:
-        return lines
-    bare = []
-    for line, match in zip(lines, labels, strict=True):
-        has_label = match is not None and match["name"] in common
-        bare.append(line[match.end() :] if match and has_label else line)
-    return bare
+    labels = dict(matching(LABEL.match, lines))
+    count = Counter(match["name"] for match in labels.values())
+    for number, match in labels.items():
+        if count[match["name"]] >= FEWEST_LABELS:
+            lines[number] = lines[number][match.end() :]
+    return lines
 
 
 def _without_package_names(lines: list[str]) -> list[str]:
-    echoes = [ECHOED_LABEL.match(line) for line in lines]
-    labels = tuple({f"{match['name']}: " for match in echoes if match})
-    if not labels:
+    names = {match["name"] for _, match in matching(ECHOED_LABEL.match, lines)}
+    if not names:
         return lines
-    bare = []
-    for line in lines:
-        label = next((label for label in labels if line.startswith(label)), "")
-        bare.append(line.removeprefix(label))
-    return bare
+    label = re.compile(f"^(?:{'|'.join(map(re.escape, names))}): ")
+    return [label.sub("", line) for line in lines]
 
 
 def _printed_lines(line: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import number_of
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -333,11 +334,10 @@ def place_of(failure: Failure) -> str:
 def tool_hint(failure: Failure) -> str:
     """Return what the tool says to do about its error, unless that only hides the failure."""
     lines = failure.raw_output.splitlines()
-    at = len(lines)
-    for number, line in enumerate(lines):
-        if failure.error in line:
-            at = number
-            break
+    at = number_of(failure.error, lines)
+    if at is None:
+        # The last lines.
+        at = len(lines)
     for line in lines[max(0, at - LINES_ABOVE) : at + LINES_BELOW]:
         match = HINT.search(line)
         if match and not UNSOUND_HINT.search(line):

@@ -110,8 +110,7 @@ def _read_line(written: str) -> BareLine | None:
         if _CONDITION.search(_without_quoted(bare)):
             return BareLine(unread=(bare,))
         demands = read_expectations(command, remark)
-        check = Check(command, tuple(demands.expect), files=tuple(demands.files))
-        return BareLine(check, tuple(demands.unread))
+        return BareLine(demands.applied_to(Check(command)), tuple(demands.unread))
 
     is_lone_name = not remark and " " not in command
     if found is Likeness.MAYBE and is_lone_name:

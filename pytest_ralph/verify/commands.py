@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from typing import NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import words
@@ -55,7 +56,6 @@ _ROOTS = regex(
     r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w",
     re.IGNORECASE,
 )
-_SCRIPT = regex(r"\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$")
 _PREFIX = regex(
     r"(?:\$[ \t]+|&&\s+|!\s+|\(\s*|\{\s+|(?:sudo|time|env|exec|nohup|command)\s+(?=[^\s|&;<>-])"
     r"|[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+)+"
@@ -77,7 +77,6 @@ _CMDLET = regex(
 _MAY_BE_CMDLET = regex(r"[a-z]-[A-Z]|\\|\.ps1")
 # A prompt, or what joins a command to the one in the span before.
 _PROMPT = regex(r"^[ \t]*(?:[$❯➜]|&&)[ \t]+")
-_BINARIES = regex(r"(?:^|/)(?:\.?v?env|bin|\.bin|sbin|target/\w+)/")
 
 
 class Likeness(IntEnum):
@@ -227,23 +226,12 @@ def _has_form_of_program(first: str, rest: str) -> bool:
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
-    if "/" in first or _SCRIPT.search(first):
-        return _path_likeness(first, rest)
     if first in _EVERYDAY:
         return _everyday_likeness(rest)
-    if _is_program(first):
-        return Likeness.SURE if rest else Likeness.MAYBE
-    return _unknown_likeness(first, rest)
-
-
-def _unknown_likeness(first: str, rest: str) -> Likeness:
-    """Return the likeness of a line that starts with a word that no table knows."""
-    if "." in first and not first.startswith("$"):
-        # A file name: `config.ts`, `task.verify`.
-        return Likeness.MAYBE if _is_typed(rest) else Likeness.NONE
+    start = _start_of(first)
     if not rest:
-        return Likeness.WORD
-    return Likeness.SURE if _is_typed(rest) else Likeness.MAYBE
+        return start.alone
+    return start.typed if _is_typed(rest) else start.with_words
 
 
 def _everyday_likeness(rest: str) -> Likeness:
@@ -253,24 +241,51 @@ def _everyday_likeness(rest: str) -> Likeness:
     if _LABEL.match(rest):
         return Likeness.NONE
     is_short = len(rest.split()) < 3
-    if is_short or _is_typed(rest) or _PATHLIKE.search(rest):
-        return Likeness.SURE
-    return Likeness.MAYBE
+    return Likeness.SURE if is_short or shows_command(rest) else Likeness.MAYBE
 
 
-def _path_likeness(first: str, rest: str) -> Likeness:
-    """Return the likeness of a path: a script or a program, not a file that is talked about."""
-    is_script = _SCRIPT.search(first)
-    if first.startswith("./"):
-        has_suffix = "." in first[2:]
-        if is_script or rest or not has_suffix:
-            return Likeness.SURE
-    name = first.rpartition("/")[2]
-    is_binary = _BINARIES.search(first) and "." not in name[1:]
-    if is_script or is_binary:
-        return Likeness.SURE if rest else Likeness.MAYBE
-    if _is_typed(rest):
-        return Likeness.SURE
-    if rest and "." not in name:
-        return Likeness.MAYBE
-    return Likeness.NONE
+class _Start(NamedTuple):
+    """How likely a line is a command that starts with a word of some form.
+
+    It depends on what stands behind the word: nothing, an operator or an option, or only words.
+    """
+
+    alone: Likeness
+    typed: Likeness
+    with_words: Likeness
+
+
+_PROGRAM = _Start(Likeness.MAYBE, Likeness.SURE, Likeness.SURE)
+_UNKNOWN = _Start(Likeness.WORD, Likeness.SURE, Likeness.MAYBE)
+_SCRIPT_NAME = r".*\.(?:sh|bash|zsh|bats|fish|command|cmd|bat|ps1)$"
+# Tried in order.
+_FORMS = (
+    # `./configure`, `./run.sh`
+    (
+        regex(rf"\./(?:[^.]*$|{_SCRIPT_NAME})"),
+        _Start(Likeness.SURE, Likeness.SURE, Likeness.SURE),
+    ),
+    # `scripts/run.sh`, `.venv/bin/mypy`
+    (
+        regex(rf"{_SCRIPT_NAME}|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|target/\w+)/(?:.*/)?.[^./]*$"),
+        _PROGRAM,
+    ),
+    # `./a.txt`
+    (regex(r"\./"), _Start(Likeness.NONE, Likeness.SURE, Likeness.SURE)),
+    # `src/parser`, `src/parser.ts`: more often talked about than run.
+    (regex(r".*/[^./]*$"), _Start(Likeness.NONE, Likeness.SURE, Likeness.MAYBE)),
+    (regex(r".*/"), _Start(Likeness.NONE, Likeness.SURE, Likeness.NONE)),
+)
+# `config.ts`, `task.verify`
+_FILE_NAME = regex(r"[^$].*\.|\.")
+_FILE = _Start(Likeness.NONE, Likeness.MAYBE, Likeness.NONE)
+
+
+def _start_of(first: str) -> _Start:
+    """Return how likely a line is a command that starts with this word."""
+    for form, start in _FORMS:
+        if form.match(first):
+            return start
+    if _is_program(first):
+        return _PROGRAM
+    return _FILE if _FILE_NAME.match(first) else _UNKNOWN

@@ -17,7 +17,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify import statements
 from pytest_ralph.verify.amounts import OUTCOME_COUNT
 from pytest_ralph.verify.clauses import normalise, split_clauses
-from pytest_ralph.verify.model import NONZERO, Expect
+from pytest_ralph.verify.model import EMPTY, NONZERO, Expect
 from pytest_ralph.verify.statements import Ask, Statement, names_stream
 from pytest_ralph.verify.stdout_kind import (
     is_http,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_ralph.verify.clauses import Clause
+    from pytest_ralph.verify.model import Check
 
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
@@ -70,6 +71,10 @@ class Demands:
     def concern_output(self) -> bool:
         return any(one.stream != "exit" for one in self.expect)
 
+    def applied_to(self, check: Check) -> Check:
+        """Return the check with these expectations and files in place of its own."""
+        return check._replace(expect=tuple(self.expect), files=tuple(self.files))
+
     def add(self, other: Demands) -> None:
         self.expect += other.expect
         self.files += other.files
@@ -79,15 +84,16 @@ class Demands:
 class Pattern(NamedTuple):
     """One way to state an expectation.
 
-    `of` says which commands such a statement can be about. `ask` returns what it asks, an empty
-    sequence if the exit status says it already, or None if it is not about this command after all.
+    `when` says whether such a statement can be about the command. `ask` returns what it asks, an
+    empty sequence if the exit status says it already, or None if it is not about this command after
+    all.
     `name` is also that of the sample in tests/samples/readings that needs the pattern.
     """
 
     name: str
     form: re.Pattern[str]
     ask: Ask
-    of: Callable[[Command], bool] = lambda _: True
+    when: Callable[[Statement], object] = lambda _: True
 
 
 def read_expectations(command_line: str, said: str) -> Demands:
@@ -200,8 +206,11 @@ def _readings(
     for text in (clause.text, _without_tail(command, clause)):
         for pattern in PATTERNS:
             match = pattern.form.fullmatch(text)
-            if match is not None and pattern.of(command):
-                yield Statement(command, clause, match, is_about_output), pattern.ask
+            if match is None:
+                continue
+            statement = Statement(command, clause, match, is_about_output)
+            if pattern.when(statement):
+                yield statement, pattern.ask
 
 
 def _without_tail(command: Command, clause: Clause) -> str:
@@ -314,13 +323,29 @@ def _form(text: str) -> re.Pattern[str]:
     return regex(_SUBJECT + text)
 
 
-def _fails_on_errors(command: Command) -> bool:
+def _may_fail(said: Statement) -> bool:
     """An HTTP client that receives an error response has still succeeded."""
-    return not is_http(command)
+    return statements.is_about_this_run(said) and not is_http(said.command)
 
 
-def _prints_what_can_be_counted(command: Command) -> bool:
-    return command.stdout is not Stdout.STATUS and not shows_contents(command)
+def _is_raised(said: Statement) -> bool:
+    if said.command.stdout is Stdout.LINES or not statements.names_exception(said):
+        return False
+    return _may_fail(said)
+
+
+def _prints_what_can_be_counted(said: Statement) -> bool:
+    return not said.is_of_tool and not shows_contents(said.command)
+
+
+def _is_clean(said: Statement) -> bool:
+    """`git status --short` is clean."""
+    is_terse = _TERSE_STATUS.search(said.command.text) is not None
+    return is_terse and "clean" in said.clause.source.lower()
+
+
+def _has_texts(said: Statement) -> bool:
+    return said.has_texts
 
 
 PATTERNS = (
@@ -333,7 +358,7 @@ PATTERNS = (
         "exit status other than zero",
         _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
-        of=_fails_on_errors,
+        when=_may_fail,
     ),
     Pattern(
         "one of two exit statuses",
@@ -349,12 +374,13 @@ PATTERNS = (
         "exit status",
         _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+)(?: [=→] passes)?{_HOW}"),
         statements.exit_status,
+        when=statements.is_about_this_run,
     ),
     Pattern(
         "no tests",
         _form(r"(?:no|0) (?:tests?|items) (?:ran|run|passes|collected|found|selected)"),
         statements.always(Expect("exit", "==", 5)),
-        of=lambda command: command.last.program == "pytest",
+        when=lambda said: said.command.last.program == "pytest",
     ),
     Pattern(
         "number of failures",
@@ -371,7 +397,7 @@ PATTERNS = (
             r"|(?:compile|compilation|build) (?:errors?|failures?)|red)"
         ),
         statements.failure,
-        of=_fails_on_errors,
+        when=_may_fail,
     ),
     Pattern(
         "names from the command",
@@ -391,7 +417,7 @@ PATTERNS = (
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
         statements.amount_between,
-        of=_prints_what_can_be_counted,
+        when=_prints_what_can_be_counted,
     ),
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
@@ -399,7 +425,7 @@ PATTERNS = (
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
         statements.always(),
-        of=lambda command: lists_names(command) or prints_nothing(command),
+        when=lambda said: lists_names(said.command) or prints_nothing(said.command),
     ),
     Pattern(
         "not there",
@@ -408,13 +434,13 @@ PATTERNS = (
             r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
         ),
         statements.always(NONZERO),
-        of=lambda command: lists_names(command) or shows_contents(command),
+        when=lambda said: lists_names(said.command) or shows_contents(said.command),
     ),
     Pattern(
         "clean working tree",
         _form("passes"),
-        statements.clean,
-        of=lambda command: _TERSE_STATUS.search(command.text) is not None,
+        statements.always(EMPTY),
+        when=_is_clean,
     ),
     Pattern(
         "passes",
@@ -451,7 +477,7 @@ PATTERNS = (
             rf"(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
         ),
         statements.nothing,
-        of=searches,
+        when=lambda said: searches(said.command),
     ),
     Pattern(
         "some output",
@@ -466,14 +492,14 @@ PATTERNS = (
     Pattern(
         "exception as the outcome",
         _form(rf"{_RESULT_VERB}{_BETWEEN}{_VALUES}{_HOW}"),
-        statements.exception,
-        of=lambda command: command.stdout is not Stdout.LINES and not is_http(command),
+        statements.failure,
+        when=_is_raised,
     ),
     Pattern(
         "outcome as a word",
         _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
         statements.outcome_word,
-        of=lambda command: command.stdout is Stdout.STATUS,
+        when=lambda said: said.is_of_tool,
     ),
     Pattern(
         "text that must not be there",
@@ -482,20 +508,26 @@ PATTERNS = (
             rf"|{_VERB}?(?:no|not|0)) {_BETWEEN}(?:contains )?{_VALUES}{_AROUND}"
         ),
         statements.not_contained,
+        when=_has_texts,
     ),
     Pattern("regular expression", _form(rf"matches (?:\w+ )?{_VALUES}"), statements.matched),
     Pattern(
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
         statements.whole_text_or_nothing,
+        when=_has_texts,
     ),
     Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
+        when=_has_texts,
     ),
     Pattern(
-        "text of each command", regex(rf"(?:both|each|all|every) {_VALUES}"), statements.whole_text
+        "text of each command",
+        regex(rf"(?:both|each|all|every) {_VALUES}"),
+        statements.whole_text,
+        when=_has_texts,
     ),
     Pattern(
         "text in the output",
@@ -506,14 +538,20 @@ PATTERNS = (
         "text in a part of a file",
         _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES} in {_PART}"),
         statements.contained,
-        of=lambda command: shows_contents(command) or searches(command),
+        when=lambda said: shows_contents(said.command) or searches(said.command),
     ),
-    Pattern("further text", regex(_VALUES), statements.further_text),
+    # `exits 0, "3 passed"`: a text on its own goes on about the output.
+    Pattern(
+        "further text",
+        regex(_VALUES),
+        statements.contained,
+        when=lambda said: said.clause.goes_on,
+    ),
     Pattern(
         "no such name",
         _form(rf"{_VERB}?no (?P<word>(?!non-|pre-|un|off-|cross-|out-)[a-z]\w*[-_][\w.-]+)"),
         statements.bare_word("not_contains"),
-        of=lambda command: command.stdout is Stdout.LINES,
+        when=lambda said: said.command.stdout is Stdout.LINES,
     ),
     Pattern(
         "word in the output",

@@ -10,6 +10,7 @@ import pyromark
 
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.translate import in_english
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,9 +48,9 @@ class Passage(NamedTuple):
 
     @property
     def lead(self) -> str:
-        """The prose that the passage starts with."""
+        """The prose that the passage starts with, in English."""
         first = self.pieces[0]
-        return first.text if first.kind == "prose" else ""
+        return in_english(first.text) if first.kind == "prose" else ""
 
 
 class Script(NamedTuple):

@@ -90,7 +90,7 @@ def with_expected(verify: Verify, words: str) -> Verify:
     last = verify.checks[-1]
     demands = read_expectations(last.command, f"Expected: {words}")
     if not last.expect:
-        last = last._replace(expect=tuple(demands.expect), files=tuple(demands.files))
+        last = demands.applied_to(last)
     checks = (*verify.checks[:-1], last)
     return verify._replace(checks=checks, unread=(*verify.unread, *demands.unread))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
@@ -79,15 +79,21 @@ _ENTERS_DIRECTORY = regex(r"cd (?P<path>[\w.][\w./@-]*)")
 _JOINER = regex(r"\W*(?:and|and then|then|plus|also)\W*", re.IGNORECASE)
 
 
+class Asked(NamedTuple):
+    """A check that a field asks for."""
+
+    check: Check
+    # Whether it is an alternative to the one before.
+    is_alternative: bool = False
+    # Whether it is one in brackets: "`make lint` (or `make check`)".
+    is_in_brackets: bool = False
+
+
 @dataclass
 class Reading:
     """What has been understood so far while going through the passages of a field."""
 
-    checks: list[Check] = field(default_factory=list)
-    # For each check, whether it is an alternative to the one before.
-    alternatives: list[bool] = field(default_factory=list)
-    # The commands of alternatives in brackets: "`make lint` (or `make check`)".
-    in_brackets: list[str] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     # What a passage before a list says about all of its items.
     common: str = ""
@@ -96,30 +102,33 @@ class Reading:
     # The prose just before: it tells a fence of output from a script.
     previous: str = ""
 
-    def add(self, check: Check, is_alternative: bool = False) -> None:
-        self.checks.append(check)
-        self.alternatives.append(is_alternative)
+    @property
+    def checks(self) -> list[Check]:
+        return [one.check for one in self.asked]
+
+    def replace_check(self, index: int, check: Check) -> None:
+        self.asked[index] = self.asked[index]._replace(check=check)
 
     @property
     def any_is_enough(self) -> bool:
         """Whether the field says `A or B`, or `A, B or C` in one sentence."""
-        joints = self.alternatives[1:]
-        return bool(joints) and all(joints)
+        further = self.asked[1:]
+        return bool(further) and all(one.is_alternative for one in further)
 
     @property
     def mixes_alternatives(self) -> bool:
         """Whether only some of the checks are alternatives, so that what is enough is unclear."""
-        return any(self.alternatives[1:]) and not self.any_is_enough
+        has_alternative = any(one.is_alternative for one in self.asked[1:])
+        return has_alternative and not self.any_is_enough
 
     def drop_alternatives_in_brackets(self) -> None:
         """Leave out what stands in brackets as an alternative to one of several commands."""
         if not self.mixes_alternatives:
             return
-        for at in reversed(range(1, len(self.checks))):
-            command = self.checks[at].command
-            if self.alternatives[at] and command in self.in_brackets:
-                del self.checks[at], self.alternatives[at]
-                self.unread.append(f"or `{command}`")
+        for one in reversed(self.asked[1:]):
+            if one.is_in_brackets:
+                self.asked.remove(one)
+                self.unread.append(f"or `{one.check.command}`")
 
 
 def read(text: str) -> Reading:
@@ -145,7 +154,7 @@ def _read_without_backticks(text: str) -> Reading:
     for line in read_bare_lines(text):
         reading.unread += line.unread
         if line.check is not None:
-            reading.add(line.check)
+            reading.asked.append(Asked(line.check))
     return reading
 
 
@@ -156,14 +165,18 @@ def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
 
 
 def _is_manual(passage: Passage) -> bool:
-    return bool(_MANUAL.match(in_english(passage.lead)))
+    return bool(_MANUAL.match(passage.lead))
+
+
+def _states_result(words: str) -> bool:
+    return bool(_RESULT.match(in_english(words)))
 
 
 def _take_script(script: Script, reading: Reading) -> None:
     check, unread = read_script(script, reading.previous)
     reading.unread += unread
     if check is not None:
-        reading.add(check._replace(directory=reading.directory))
+        reading.asked.append(Asked(check._replace(directory=reading.directory)))
 
 
 def _take_passage(passage: Passage, reading: Reading) -> None:
@@ -174,7 +187,7 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     if is_condition_above(reading.common):
         reading.unread.append(f"{reading.common} {words}")
         return
-    if reading.checks and _RECORD.match(in_english(passage.lead)):
+    if reading.asked and _RECORD.match(passage.lead):
         # A record of an earlier run asks for nothing.
         return
     _take_mentions(passage, reading)
@@ -186,8 +199,8 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
 
 def _take_mentions(passage: Passage, reading: Reading) -> None:
     """Take the commands of a passage; without one, its words may be about the command before."""
-    found = find_commands(passage, is_first=not reading.checks)
-    if not found and reading.checks:
+    found = find_commands(passage, is_first=not reading.asked)
+    if not found and reading.asked:
         _take_words(passage.prose, reading)
         return
     required: list[Mention] = []
@@ -198,7 +211,7 @@ def _take_mentions(passage: Passage, reading: Reading) -> None:
             required.append(mention)
     if not required:
         return
-    known = len(reading.checks)
+    known = len(reading.asked)
     _take_commands(required, reading)
     first = required[0]
     if first is not found[0]:
@@ -217,23 +230,22 @@ def _take_words(words: str, reading: Reading) -> None:
     """Read a passage without a command: `Expected: 3` is about the command before it."""
     if _JOINER.fullmatch(words):
         return
-    last = reading.checks[-1]
+    last = reading.asked[-1].check
     demands = read_expectations(last.command, words)
     if not words.endswith(":"):
         reading.unread += demands.unread
-    if _RESULT.match(in_english(words)) and not last.expect:
-        expect = tuple(demands.expect)
-        reading.checks[-1] = last._replace(expect=expect, files=tuple(demands.files))
+    if _states_result(words) and not last.expect:
+        reading.replace_check(-1, demands.applied_to(last))
 
 
 def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
-    if reading.checks and _RESULT.match(in_english(found[0].before)):
+    if reading.asked and _states_result(found[0].before):
         _take_words(found[0].before, reading)
     shared = found[-1].after if _speaks_of_all(found) else ""
     directory = directory_of(found) or reading.directory
     in_brackets = _alternatives_in_brackets(found)
     alternatives = _alternatives(found, in_brackets)
-    for mention, is_alternative, is_aside in zip(found, alternatives, in_brackets, strict=True):
+    for mention, is_alternative, is_inside in zip(found, alternatives, in_brackets, strict=True):
         demands = _demands_of(mention, shared, len(found) == 1, reading)
         if not demands.expect:
             command = Command.parse(mention.command)
@@ -248,13 +260,11 @@ def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
         if entered and not entered["path"].startswith(".."):
             # `cd web`, …, `cd api`: both lie in the root.
             directory = None
-        check = Check(mention.command, tuple(demands.expect), directory, tuple(demands.files))
-        reading.add(check, is_alternative)
+        check = demands.applied_to(Check(mention.command, directory=directory))
+        reading.asked.append(Asked(check, is_alternative, is_inside))
         if entered:
             directory = _joined(directory, entered["path"])
             reading.directory = directory
-        if is_aside:
-            reading.in_brackets.append(mention.command)
 
 
 def _joined(directory: str | None, path: str) -> str | None:
@@ -321,16 +331,16 @@ def _take_claim(first: Mention, reading: Reading, index: int) -> None:
         return
     demands = read_expectations(first.command, claim)
     is_about_files = demands.files and not demands.expect and not demands.unread
-    if is_about_files and index < len(reading.checks):
-        check = reading.checks[index]
-        reading.checks[index] = check._replace(files=(*demands.files, *check.files))
+    if is_about_files and index < len(reading.asked):
+        check = reading.asked[index].check
+        reading.replace_check(index, check._replace(files=(*demands.files, *check.files)))
     else:
         reading.unread.append(claim)
 
 
 def _claim_before(words: str) -> str:
     """Return what the words before a command say that the command may not check."""
-    if _RESULT.match(in_english(words)):
+    if _states_result(words):
         return ""
     claim = _CLAIM_BEFORE.fullmatch(words)
     if claim:

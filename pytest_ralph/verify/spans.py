@@ -141,7 +141,7 @@ class Use(Enum):
 
 
 class Span:
-    """A code span and the words around it."""
+    """A code span and the words around it, in English."""
 
     def __init__(
         self,
@@ -152,9 +152,9 @@ class Span:
         name_before: Likeness | None,
     ) -> None:
         self.text = pieces[index].text
-        self.before = prose(pieces[max(0, index - _NEAR) : index])
-        self.lead = prose(pieces[max(0, index - 1) : index])
-        self.after = prose(pieces[index + 1 : index + 2])
+        self.before = in_english(prose(pieces[max(0, index - _NEAR) : index]))
+        self.lead = in_english(prose(pieces[max(0, index - 1) : index]))
+        self.after = in_english(prose(pieces[index + 1 : index + 2]))
         self.following = pieces[index + 1 :]
         # Whether the span before is a name that this one is joined to: "mentions `a` and `b`".
         is_joined = bool(_LIST_JOINT.fullmatch(self.lead))
@@ -176,7 +176,7 @@ class Span:
     @cached_property
     def is_offered(self) -> bool:
         """Whether `or` stands right before the span."""
-        return bool(_OR.search(in_english(self.before)))
+        return bool(_OR.search(self.before))
 
     @cached_property
     def said_after(self) -> str:
@@ -186,7 +186,7 @@ class Span:
     @cached_property
     def is_judged(self) -> bool:
         """Whether the words behind it say how it went."""
-        return bool(_VERDICT.match(in_english(self.said_after)))
+        return bool(_VERDICT.match(self.said_after))
 
 
 class SpanRule(NamedTuple):
@@ -204,7 +204,7 @@ def _is_conditional(span: Span) -> bool:
     if _JOINED_CONDITION.match(span.after):
         # It is about the next command.
         return False
-    after = in_english(span.after)
+    after = span.after
     if _BREAK.match(after) and _ON_FAILURE.match(after) and len(span.following) > 1:
         return False
     return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
@@ -212,11 +212,11 @@ def _is_conditional(span: Span) -> bool:
 
 def _is_behind_condition(span: Span) -> bool:
     """If a simulator is available, `make ios`."""
-    if span.has_command and _ON_FAILURE.match(in_english(span.lead)):
+    if span.has_command and _ON_FAILURE.match(span.lead):
         return True
-    clause = in_english(span.clause)
-    joined = _JOINED_CONDITION.search(clause[-_CONDITION_LENGTH:])
-    return bool(_CONDITION_BEFORE.match(clause) or joined)
+    if _CONDITION_BEFORE.match(span.clause):
+        return True
+    return bool(_JOINED_CONDITION.search(span.clause[-_CONDITION_LENGTH:]))
 
 
 def _is_aid(span: Span) -> bool:
@@ -261,7 +261,7 @@ def _is_asked_for(span: Span) -> bool:
     """
     if span.is_offered or span.text.lstrip().startswith("&&"):
         return True
-    if _LEADS_TO.search(in_english(span.before)):
+    if _LEADS_TO.search(span.before):
         return True
     return bool(_RESULT_OF.search(span.clause) or _NONE_IN.match(span.clause))
 
@@ -277,7 +277,7 @@ def _has_status_behind(span: Span) -> bool:
     # "`make config` → `config` exits 0" names a part of the command before.
     if f" {span.text}" in span.before:
         return False
-    return bool(_STATUS_BEHIND.match(in_english(span.after)))
+    return bool(_STATUS_BEHIND.match(span.after))
 
 
 def _is_treated_as_one(span: Span) -> bool:
@@ -291,7 +291,7 @@ def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
     if len(span.following) < 2:
         return False
-    if not _JOINING.fullmatch(in_english(span.said_after)):
+    if not _JOINING.fullmatch(span.said_after):
         return False
     return likeness(span.following[1].text) is not Likeness.NONE
 

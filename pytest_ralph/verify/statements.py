@@ -128,6 +128,10 @@ class Statement(NamedTuple):
         return [_DIRECTORY.sub(r"\1", value.text) for value in values if value.text]
 
     @property
+    def has_texts(self) -> bool:
+        return bool(self.texts)
+
+    @property
     def word(self) -> str:
         """The word of the pattern's group, as it was written before it became lower case."""
         word = self.group("word")
@@ -157,23 +161,18 @@ def exit_status_in(said: Statement) -> Answer:
 
 
 def exit_status(said: Statement) -> Answer:
-    if _is_one_case(said):
-        return None
     return [Expect("exit", "==", said.number)]
 
 
-def failure(said: Statement) -> Answer:
-    return None if _is_one_case(said) else [NONZERO]
+failure = always(NONZERO)
 
 
-def _is_one_case(said: Statement) -> bool:
-    """Whether "fails on old data" tells what the command does in one case, not what it does now.
+def is_about_this_run(said: Statement) -> bool:
+    """Whether it tells what the command does now; "fails on old data" tells one case of it.
 
     Tests have no input: they fail on what they test.
     """
-    if _RUNS_TESTS.search(said.command.text):
-        return False
-    return said.group("where") != ""
+    return not said.group("where") or bool(_RUNS_TESTS.search(said.command.text))
 
 
 def failure_count(said: Statement) -> Answer:
@@ -237,10 +236,6 @@ def nonzero(said: Statement) -> Answer:
     return None
 
 
-def clean(said: Statement) -> Answer:
-    return [EMPTY] if "clean" in said.clause.source.lower() else None
-
-
 def silence(said: Statement) -> Answer:
     if said.is_of_each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
@@ -290,9 +285,9 @@ def results(said: Statement) -> Answer:
     return [] if said.is_of_tool else expect_something(said.command)
 
 
-def exception(said: Statement) -> Answer:
+def names_exception(said: Statement) -> bool:
     """`python -c "import old"` → `ModuleNotFoundError`: it fails."""
-    return failure(said) if any(map(_EXCEPTION.fullmatch, said.texts)) else None
+    return any(map(_EXCEPTION.fullmatch, said.texts))
 
 
 def outcome_word(said: Statement) -> Answer:
@@ -305,15 +300,12 @@ def outcome_word(said: Statement) -> Answer:
     word = said.texts[0]
     if word.upper() in _PASSING:
         return []
-    if word.upper() in _FAILING:
-        return failure(said)
+    if word.upper() in _FAILING and is_about_this_run(said):
+        return [NONZERO]
     return None
 
 
 def not_contained(said: Statement) -> Answer:
-    texts = said.texts
-    if not texts:
-        return None
     has_verb = said.group("negated") or said.verb not in ("", "with")
     is_of_output = has_verb or said.is_about_output
     if said.is_of_tool and not is_of_output:
@@ -321,7 +313,7 @@ def not_contained(said: Statement) -> Answer:
         return None
     # "is not `main`" does not exclude `maintenance`.
     op = "!=" if _IS_NOT.search(said.clause.source) else "not_contains"
-    return [Expect("stdout", op, text) for text in texts]
+    return [Expect("stdout", op, text) for text in said.texts]
 
 
 def matched(said: Statement) -> Answer:
@@ -332,14 +324,11 @@ def matched(said: Statement) -> Answer:
 
 
 def whole_text_or_nothing(said: Statement) -> Answer:
-    texts = said.texts
-    return [Expect("stdout", "in", OneOf((*texts, "")))] if texts else None
+    return [Expect("stdout", "in", OneOf((*said.texts, "")))]
 
 
 def whole_text(said: Statement) -> Answer:
     texts = said.texts
-    if not texts:
-        return None
     if said.is_choice:
         return [Expect("stdout", "in", OneOf(texts))]
     if len(texts) > 1:
@@ -355,8 +344,7 @@ def whole_text(said: Statement) -> Answer:
 
 
 def contained(said: Statement) -> Answer:
-    texts = said.texts
-    if not texts or said.is_choice:
+    if said.is_choice or not said.has_texts:
         return None
     source = said.clause.source
     if said.verb == "creates" and not names_stream(source):
@@ -368,12 +356,7 @@ def contained(said: Statement) -> Answer:
     if is_joined and said.is_of_tool and not said.is_about_output:
         # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
         return None
-    return [Expect("stdout", "contains", text) for text in texts]
-
-
-def further_text(said: Statement) -> Answer:
-    """`exits 0, "3 passed"`: a text on its own goes on about the output."""
-    return contained(said) if said.clause.goes_on else None
+    return [Expect("stdout", "contains", text) for text in said.texts]
 
 
 def named_in_command(said: Statement) -> Answer:

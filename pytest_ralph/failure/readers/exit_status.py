@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPLAINING_ROLES, is_search
 from pytest_ralph.failure.finding import Finding
-from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, purpose
+from pytest_ralph.failure.purpose import PYTEST, VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.statuses import NOT_EXECUTABLE, NOT_FOUND
@@ -22,32 +22,36 @@ TIMED_OUT = 124
 ABORTED = 134
 KILLED = 137
 TERMINATED = 143
-FATAL_SIGNALS = {
-    132: "Illegal instruction",
-    133: "Trace trap",
-    ABORTED: "Aborted",
-    135: "Bus error",
-    136: "Floating point exception",
-    139: "Segmentation fault",
+# What the signal means of which a command died, and its words, by the exit status.
+SIGNALS = {
+    132: ("crash", "Illegal instruction"),
+    133: ("crash", "Trace trap"),
+    ABORTED: ("crash", "Aborted"),
+    135: ("crash", "Bus error"),
+    136: ("crash", "Floating point exception"),
+    KILLED: ("killed", "Killed"),
+    139: ("crash", "Segmentation fault"),
+    TERMINATED: ("killed", "Killed"),
+    # By these a limit of the shell is enforced.
+    152: ("resource", "CPU time limit exceeded"),
+    153: ("resource", "File size limit exceeded"),
 }
-# Signals by which a limit of the shell is enforced.
-LIMIT_SIGNALS = {152: "CPU time limit exceeded", 153: "File size limit exceeded"}
-# Exit statuses that mean something by themselves: first those for a service out of reach.
-SERVICE_STATUSES = {
-    "curl": (5, 6, 7, 35, 52, 56, 60),
-    "wget": (4, 5),
-    "ssh": (255,),
-    "scp": (255,),
-    "pg_isready": (1, 2),
-    "ping": (1,),
-    "nc": (1,),
+# What the exit statuses of some tools mean by themselves.
+STATUSES: dict[str, dict[int | None, str]] = {
+    "curl": {
+        22: "assertion",
+        28: "timeout",
+        **dict.fromkeys((5, 6, 7, 35, 52, 56, 60), "service"),
+    },
+    "wget": {4: "service", 5: "service", 6: "value", 8: "assertion"},
+    "ssh": {255: "service"},
+    "scp": {255: "service"},
+    "pg_isready": {1: "service", 2: "service"},
+    "ping": {1: "service"},
+    "nc": {1: "service"},
 }
-STATUS_OF_TOOL: dict[tuple[str, int | None], str] = {
-    ("curl", 22): "assertion",
-    ("curl", 28): "timeout",
-    ("wget", 6): "value",
-    ("wget", 8): "assertion",
-}
+# What defects mean that the run of the Verify field has found.
+VERDICT_OF_DEFECT = {"syntax": "malformed", "no test": "no tests"}
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
 # C's assert() aborts the process: the failed expectation is why it ended.
@@ -63,7 +67,7 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     if evidence.timed_out:
         limit = evidence.timeout or evidence.duration
         error = f"Timed out after {limit:g}s" if limit else "Timed out"
-        return Finding("timeout", error, tests=_failed_before(context))
+        return Finding("timeout", error, tests=context.names_of_failed_tests)
     was_limited = Command.parse(evidence.command).has_time_limit
     was_killed = context.status in {KILLED, TERMINATED}
     # xargs ends with the same status if one of its commands ends with 255.
@@ -71,14 +75,8 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     has_status = evidence.exit_code == TIMED_OUT and (was_limited or not has_xargs)
     if has_status or (was_limited and was_killed):
         error = f"Timed out: {evidence.command}".strip()
-        return Finding("timeout", error, tests=_failed_before(context))
+        return Finding("timeout", error, tests=context.names_of_failed_tests)
     return None
-
-
-def _failed_before(context: FailureContext) -> tuple[str, ...]:
-    """Return the names of the tests that had failed when the command was ended."""
-    tests = context.failed_tests or context.marked_tests
-    return tuple(test.name for test in tests if test.named)
 
 
 def read_defect(context: FailureContext) -> Finding | None:
@@ -86,21 +84,17 @@ def read_defect(context: FailureContext) -> Finding | None:
     defect = context.evidence.defect
     if defect is None:
         return None
-    if defect.reason == "syntax":
-        return Finding("malformed", defect.message)
-    if defect.reason == "no test":
-        return Finding("no tests", defect.message)
     if defect.missing is not None:
         return Finding("command", defect.message, missing=defect.missing)
-    verdict = VERDICT_OF_HIDDEN_STATUS.get(defect.reason)
-    if verdict and context.evidence.exit_code == 0:
-        return Finding(verdict, defect.message)
-    return None
+    verdict = VERDICT_OF_DEFECT.get(defect.reason)
+    if context.evidence.exit_code == 0:
+        verdict = verdict or VERDICT_OF_HIDDEN_STATUS.get(defect.reason)
+    return Finding(verdict, defect.message) if verdict else None
 
 
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
-    is_pytest = context.main_stage.program in {"pytest", "py.test"}
+    is_pytest = context.main_stage.program in PYTEST
     last_line = context.output.text.rstrip().rpartition("\n")[2]
     if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not last_line:
         return None
@@ -128,7 +122,7 @@ def read_end_of_check(context: FailureContext) -> Finding | None:
         end = _read_not_started(context)
     if end is None or any(map(_passes_status_on, context.stages)):
         return None
-    tests = context.failed_tests or context.marked_tests
+    tests = context.shown_tests
     if not tests and context.main_stage.role not in COMPLAINING_ROLES:
         return None
     if len(tests) == context.status or _asserts_by_aborting(context):
@@ -136,7 +130,7 @@ def read_end_of_check(context: FailureContext) -> Finding | None:
     reasons = {end.verdict, "resource"}
     stated = [finding for finding in context.findings if finding.verdict in reasons]
     last = max(stated, key=lambda finding: finding.line, default=end)
-    return replace(last, tests=_failed_before(context))
+    return replace(last, tests=context.names_of_failed_tests)
 
 
 def read_unwanted_match(context: FailureContext) -> Finding | None:
@@ -162,25 +156,20 @@ def _asserts_by_aborting(context: FailureContext) -> bool:
 def read_signal(context: FailureContext) -> Finding | None:
     """Death by a signal for which no better words were found."""
     code = context.status
-    if code in FATAL_SIGNALS:
-        return Finding("crash", f"{FATAL_SIGNALS[code]} (exit status {code})")
-    if code in LIMIT_SIGNALS:
-        return Finding("resource", f"{LIMIT_SIGNALS[code]} (exit status {code})")
-    if code in {KILLED, TERMINATED}:
-        return Finding("killed", f"Killed (exit status {code})")
-    return None
+    if code not in SIGNALS:
+        return None
+    verdict, words = SIGNALS[code]
+    return Finding(verdict, f"{words} (exit status {code})")
 
 
 def read_status(context: FailureContext) -> Finding | None:
     """An exit status that has a meaning of its own."""
     code = context.evidence.exit_code
     tool = context.main_stage.program
-    verdict = STATUS_OF_TOOL.get((tool, code))
-    if code in SERVICE_STATUSES.get(tool, ()):
-        verdict = "service"
-    if verdict:
-        return Finding(verdict, f"{tool} exited with status {code}")
-    return _read_not_started(context)
+    verdict = STATUSES.get(tool, {}).get(code)
+    if verdict is None:
+        return _read_not_started(context)
+    return Finding(verdict, f"{tool} exited with status {code}")
 
 
 def _read_not_started(context: FailureContext) -> Finding | None:

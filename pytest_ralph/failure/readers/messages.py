@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPARING_TOOLS, COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role
 from pytest_ralph.failure.quote import (
     SUMMARY,
@@ -19,7 +20,7 @@ from pytest_ralph.failure.quote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.shell.command import Stage
@@ -53,12 +54,12 @@ SAID_BY_SHELL = {"echo", "printf"}
 
 def error_messages(context: FailureContext) -> Iterator[Finding]:
     """Yield the lines that call themselves an error, as the role of the tool explains them."""
-    passed_over = context.ignored | context.data
-    for number, line in enumerate(context.output.english):
-        if number in passed_over or not ERROR_MESSAGE.match(line):
+    for number, _ in matching(ERROR_MESSAGE.match, context.output.english):
+        if number in context.passed_over:
             continue
-        verdict = VERDICT_OF_MESSAGE.get(context.stage_at(number).role)
-        if named_role(context.stage_at(number)) == "check":
+        stage = context.stage_at(number)
+        verdict = VERDICT_OF_MESSAGE.get(stage.role)
+        if named_role(stage) == "check":
             verdict = "test"
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
@@ -90,12 +91,12 @@ def read_difference(context: FailureContext) -> Finding | None:
     """Read a shown difference: what a comparison found, or how a tool would change a file."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
-    changed = _first_match(context, CHANGED_LINE)
+    changed = _first(CHANGED_LINE.match, context)
     for one in (stage, *context.stages):
         if line and one.name in COMPARING_TOOLS:
             error = f"{_what_differs(context, one)}: {changed}" if changed else line
             return Finding("comparison", error)
-    header = _first_match(context, DIFF_HEADER)
+    header = _first(DIFF_HEADER.match, context)
     if not header:
         return None
     if stage.role == "format":
@@ -131,7 +132,7 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
 
 def _read_condition(context: FailureContext, line: str) -> Finding:
     """Return what a command found that checks a condition."""
-    if SAID_BY_SHELL & {stage.program for stage in context.stages}:
+    if SAID_BY_SHELL & context.programs:
         # The command line says in its own words what its condition is about.
         return Finding("comparison" if disapproves(line) else "absent", line)
     if line.isdecimal():
@@ -153,11 +154,11 @@ def read_said_by_shell(context: FailureContext) -> Finding | None:
         return None
     words = map(re.escape, EXPANDED.split(match["text"]))
     said = re.compile(".*".join(words))
-    for number, line in enumerate(context.output.lines):
-        if said.fullmatch(line) and THREE_LETTERS.search(match["text"]):
-            roles = context.stated_roles & COMPLAINING_ROLES
-            return Finding(min(roles, default="comparison"), line.strip(), number)
-    return None
+    line = _first(said.fullmatch, context)
+    if not line or not THREE_LETTERS.search(match["text"]):
+        return None
+    roles = context.stated_roles & COMPLAINING_ROLES
+    return Finding(min(roles, default="comparison"), line.strip())
 
 
 def read_own_check(context: FailureContext) -> Finding | None:
@@ -175,7 +176,7 @@ def read_own_check(context: FailureContext) -> Finding | None:
 
 def read_nothing_found(context: FailureContext) -> Finding | None:
     """What the tool looks for is not there."""
-    line = _first_match(context, NOTHING_FOUND)
+    line = _first(NOTHING_FOUND.match, context)
     return Finding("absent", line.strip()) if line else None
 
 
@@ -196,6 +197,6 @@ def read_unknown_tool(context: FailureContext) -> Finding | None:
     return None
 
 
-def _first_match(context: FailureContext, pattern: re.Pattern[str]) -> str:
-    """Return the first line that matches, or an empty string."""
-    return next((line for line in context.output.lines if pattern.match(line)), "")
+def _first(accepts: Callable[[str], object], context: FailureContext) -> str:
+    """Return the first line that is accepted, or an empty string."""
+    return next(filter(accepts, context.output.lines), "")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPLAINING_ROLES
-from pytest_ralph.failure.finding import DEATHS, Finding
+from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ UNREADABLE = re.compile(
 
 def read_diagnostics(context: FailureContext) -> Finding | None:
     """Return the first diagnostic that means something: files of the project and errors first."""
-    program_died = any(finding.verdict in DEATHS for finding in context.findings)
+    program_died = any(finding.is_death for finding in context.findings)
     for diagnostic in sorted(context.diagnostics, key=_severity):
         if program_died and _may_be_frame(context, diagnostic):
             continue

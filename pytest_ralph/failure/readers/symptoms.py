@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.context import COMPLAINING_ROLES
-from pytest_ralph.failure.finding import DEATHS, Finding
+from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import purpose
 from pytest_ralph.failure.quote import SUMMARY
@@ -30,10 +30,10 @@ FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
 
 def read_symptom(context: FailureContext) -> Finding | None:
     """Return the symptom that says most, as the tool that printed it means it."""
-    if not context.findings:
+    best = first_of_lowest_rank(context.findings)
+    if best is None:
         return None
-    best = min(context.findings, key=lambda finding: (finding.rank, finding.line))
-    if best.verdict in DEATHS:
+    if best.is_death:
         return _read_death(context)
     if best.verdict == "assertion" and "test" not in context.roles and _is_of_library(context):
         return replace(best, verdict="crash")
@@ -77,7 +77,7 @@ def _read_death(context: FailureContext) -> Finding:
     An exception of a tool that builds or checks means that the tool could not do its work, not
     that a program of the project died.
     """
-    deaths = [finding for finding in context.findings if finding.verdict in DEATHS]
+    deaths = [finding for finding in context.findings if finding.is_death]
     is_python = context.output.has("traceback")
     death = deaths[-1] if is_python else deaths[0]
     only_exceptions = all(finding.verdict == "exception" for finding in deaths)
@@ -106,8 +106,6 @@ def _speaker_role(context: FailureContext, finding: Finding) -> str:
     An orchestrator has a role only where it speaks for itself (`make: *** ...`).
     """
     stage = context.stage_at(finding.line)
-    if not stage.is_orchestrator:
-        return stage.role
-    if not finding.error.startswith(f"{stage.program}: "):
-        return ""
-    return purpose(stage)
+    if stage.is_orchestrator and finding.error.startswith(f"{stage.program}: "):
+        return purpose(stage)
+    return context.role_at(finding.line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
-from pytest_ralph.failure.finding import DEATHS, Finding
+from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
 from pytest_ralph.failure.ownership import with_owner
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _with_tests(
 def _with_stated_error(context: FailureContext, finding: Finding) -> Finding:
     """Return what the output says elsewhere, if the runner only lists names."""
     stated = [one for one in context.findings if one.verdict in EXPECTATIONS]
-    if stated:
-        best = min(stated, key=lambda one: (one.rank, one.line))
+    best = first_of_lowest_rank(stated)
+    if best:
         return replace(finding, error=best.error, line=best.line)
     if context.cause:
         return context.cause
@@ -141,6 +141,6 @@ def _read_loading(causes: Sequence[Finding]) -> Finding | None:
             return replace(finding, type=VERIFICATION_FAILED)
         if finding.is_cause:
             return finding
-        if finding.verdict in DEATHS:
+        if finding.is_death:
             return replace(finding, verdict="build")
     return None

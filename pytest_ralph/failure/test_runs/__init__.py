@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.test_runs import json_report, junit, pytest_run, shapes, tap_run
-from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.grammar import read_runners
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -30,7 +30,7 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
         # Many commands say nothing when they fail, such as `grep -q`.
         return ()
     for read in READERS:
-        found = _unique(read(output))
+        found = unique(read(output))
         if found:
             return found
     return ()
@@ -38,7 +38,7 @@ def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
 
 def read_printed_report(printed: str) -> Sequence[FailedTest]:
     """Return the failing tests of a JSON report, which must be read before lines are shortened."""
-    return _unique(json_report.read(printed))
+    return unique(json_report.read(printed))
 
 
 def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
@@ -49,13 +49,3 @@ def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
 def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
     """Return whether a line of the output says that this many tests failed."""
     return len(tests) in shapes.failed_counts(output)
-
-
-def _unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
-    """Return one entry per name, the first that has an error."""
-    best: dict[str, FailedTest] = {}
-    for test in tests:
-        known = best.get(test.name)
-        if known is None or (test.error and not known.error):
-            best[test.name] = test
-    return tuple(best.values())

@@ -6,6 +6,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import above, below
 from pytest_ralph.failure.test_runs.failed_test import Quote, first_quote
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
-# What the block below a name says about the failure, the most telling first.
-THROWN = re.compile(
-    r"^(?:[EF] {2,})?\W{0,8}(?P<error>(?:[\w.$\\]+[.\\:])?\w*"
-    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+)"
-    r"|^\s+(\*\* \([\w.]+\) .+)"
+# The class of an exception and its message.
+EXCEPTION = (
+    r"(?:[\w.$\\]+[.\\:])?\w*"
+    r"(?:Error|Exception|Failure|Failed|FailTest|Fault|Mismatch)(?: \[\w+\])?:.+"
 )
+# What the block below a name says about the failure, the most telling first.
+THROWN = re.compile(rf"^(?:[EF] {{2,}})?\W{{0,8}}(?P<error>{EXCEPTION})|^\s+(\*\* \([\w.]+\) .+)")
 MACRO = re.compile(
     r"^\s*(?P<error>(?:\d+\. )?(?:\S+:\d+ +- )?"
     r"(?:CU_)?(?:CHECK|REQUIRE|EXPECT|ASSERT)\w* *\(.*)"
@@ -57,8 +59,7 @@ class Blocks:
 
     def below(self, number: int) -> list[int]:
         """Return the numbers of the lines below a title, up to the next title or the summary."""
-        block = range(number + 1, min(len(self.lines), number + 1 + LONGEST_BLOCK))
-        return list(takewhile(lambda at: at not in self.boundaries, block))
+        return self._inside(below(self.lines, number, LONGEST_BLOCK))
 
     def lines_below(self, number: int) -> list[str]:
         """Return the lines themselves."""
@@ -68,15 +69,18 @@ class Blocks:
         """Return the line of a block that says what was expected, else one above the name."""
         block = self.below(number)
         telling = self._telling(block)
-        lines_above = range(number - 1, max(-1, number - LINES_ABOVE), -1)
-        above = takewhile(lambda at: at not in self.boundaries, lines_above)
+        block_above = self._inside(above(number, LINES_ABOVE))
         return (
             first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
             or first_quote(self.lines, block, (LABEL,))
             or first_quote(self.lines, telling, (ANY_WORDS,))
-            or first_quote(self.lines, self._telling(above), (THROWN, COMPARED))
+            or first_quote(self.lines, self._telling(block_above), (THROWN, COMPARED))
             or Quote(number, "")
         )
+
+    def _inside(self, numbers: Iterable[int]) -> list[int]:
+        """Return the numbers up to the first boundary."""
+        return list(takewhile(lambda at: at not in self.boundaries, numbers))
 
     def _telling(self, numbers: Iterable[int]) -> list[int]:
         return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]

@@ -25,6 +25,16 @@ class FailedTest:
     details: str = ""
 
 
+def unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
+    """Return one entry per name, the first that has an error."""
+    best: dict[str, FailedTest] = {}
+    for test in tests:
+        known = best.get(test.name)
+        if known is None or (test.error and not known.error):
+            best[test.name] = test
+    return tuple(best.values())
+
+
 class Quote(NamedTuple):
     """Words of the output and the number of their line."""
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import above, below, matching
+from pytest_ralph.failure.test_runs.blocks import EXCEPTION
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
@@ -25,10 +28,7 @@ PLACE = (
     r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
-    "<thrown>": (
-        r"^\s*(?:\d+\) )?((?:[\w.$\\]+[.\\:])?\w*"
-        r"(?:Error|Exception|Failure|Failed|Fault|Mismatch)(?: \[\w+\])?:.+)"
-    ),
+    "<thrown>": rf"^\s*(?:\d+\) )?({EXCEPTION})",
     "<compared>": (
         r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is "
         r"|not |check|require).*)"
@@ -52,8 +52,8 @@ class Grammar:
     ends: str = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
     below: str = ""
     name: str = ""
-    above: str = ""
-    unless: str = ""
+    above: str = "none"
+    unless: str = "none"
     last: str = ""
     loads: str = ""
     unsure: str = ""
@@ -108,84 +108,73 @@ def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
 
 def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]:
     """Yield every failing test that is printed in the way of a grammar."""
-    if not grammar.may_occur_in(output):
-        return
-    lines = output.lines
-    title = _compiled(grammar.title)
-    line_above = _compiled(grammar.below)
-    for number, line in enumerate(lines):
-        match = title.match(line)
-        above = match and line_above.match(lines[number - 1])
-        if match is None or above is None or _is_expected(lines, number, grammar):
-            continue
-        name = _name(match, above, lines, number, grammar)
-        error = _error(match, lines, name.line, grammar)
-        is_test = error.text or not grammar.unsure
-        if name.text and is_test and not SUITE_COUNT.match(error.text):
-            yield FailedTest(name.text, error.text, error.line, not grammar.loads)
+    if grammar.may_occur_in(output):
+        yield from _BlockReader(output.lines, grammar).read()
 
 
-def _name(
-    match: re.Match[str],
-    above: re.Match[str],
-    lines: Sequence[str],
-    number: int,
-    grammar: Grammar,
-) -> Quote:
-    """Return the name that the title or the line above it catches, or that its block contains."""
-    if grammar.name:
-        numbers = [number, *_block(lines, number, grammar)]
-        return first_quote(lines, numbers, [_compiled(grammar.name)]) or Quote(number, "")
-    caught = match.groupdict()
-    if caught.get("method"):
-        return Quote(number, f"{caught['class']}.{caught['method']}")
-    groups = (*match.groups(), *above.groups())
-    names = [group for group in groups if group and group != caught.get("error")]
-    return Quote(number, names[0].strip() if names else "")
+class _BlockReader:
+    """Reads the failing tests of an output by one grammar."""
 
+    def __init__(self, lines: Sequence[str], grammar: Grammar) -> None:
+        self.lines = lines
+        self.grammar = grammar
+        self.title = _compiled(grammar.title)
+        self.end = _compiled(grammar.ends)
 
-def _is_expected(lines: Sequence[str], number: int, grammar: Grammar) -> bool:
-    """Return whether a line above the title says that the test was expected to fail."""
-    if not grammar.unless:
-        return False
-    above = _block_above(lines, number, grammar)
-    return first_quote(lines, above, [_compiled(grammar.unless)]) is not None
+    def read(self) -> Iterator[FailedTest]:
+        line_above = _compiled(self.grammar.below)
+        for number, title in matching(self.title.match, self.lines):
+            above_title = line_above.match(self.lines[number - 1])
+            if above_title is None or self._is_expected(number):
+                continue
+            name = self._name(number, title, above_title)
+            error = self._error(name.line, title)
+            is_test = error.text or not self.grammar.unsure
+            if name.text and is_test and not SUITE_COUNT.match(error.text):
+                yield FailedTest(name.text, error.text, error.line, not self.grammar.loads)
 
+    def _name(self, number: int, title: re.Match[str], above_title: re.Match[str]) -> Quote:
+        """Return the name that the title or the line above it catches, or that its block has."""
+        if self.grammar.name:
+            numbers = [number, *self._block_below(number)]
+            return self._first(numbers, self.grammar.name) or Quote(number, "")
+        caught = title.groupdict()
+        if caught.get("method"):
+            return Quote(number, f"{caught['class']}.{caught['method']}")
+        groups = (*title.groups(), *above_title.groups())
+        names = [group for group in groups if group and group != caught.get("error")]
+        return Quote(number, names[0].strip() if names else "")
 
-def _error(match: re.Match[str], lines: Sequence[str], number: int, grammar: Grammar) -> Quote:
-    """Return the error that the title states, or that stands above or below it."""
-    stated = match.groupdict().get("error")
-    if stated:
-        return Quote(number, stated)
-    if grammar.above:
-        above = _block_above(lines, number, grammar)
-        found = first_quote(lines, above, [_compiled(grammar.above)])
-        if found:
-            return found
-    block = _block(lines, number, grammar)
-    if grammar.last:
-        block.reverse()
-    return first_quote(lines, block, map(_compiled, grammar.errors)) or Quote(number, "")
+    def _is_expected(self, number: int) -> bool:
+        """Return whether a line above the title says that the test was expected to fail."""
+        return self._first(self._block_above(number), self.grammar.unless) is not None
 
+    def _error(self, number: int, title: re.Match[str]) -> Quote:
+        """Return the error that the title states, or that stands above or below it."""
+        stated = title.groupdict().get("error")
+        if stated:
+            return Quote(number, stated)
+        block = self._block_below(number)
+        if self.grammar.last:
+            block.reverse()
+        return (
+            self._first(self._block_above(number), self.grammar.above)
+            or self._first(block, *self.grammar.errors)
+            or Quote(number, "")
+        )
 
-def _block(lines: Sequence[str], number: int, grammar: Grammar) -> list[int]:
-    """Return the numbers of the lines below a title, up to the next title or the end."""
-    title = _compiled(grammar.title)
-    end = _compiled(grammar.ends)
-    block: list[int] = []
-    for at in range(number + 1, min(len(lines), number + 1 + LONGEST_BLOCK)):
-        if title.match(lines[at]) or end.match(lines[at]):
-            break
-        block.append(at)
-    return block
+    def _first(self, numbers: Sequence[int], *patterns: str) -> Quote | None:
+        return first_quote(self.lines, numbers, map(_compiled, patterns))
 
+    def _block_below(self, number: int) -> list[int]:
+        """Return the numbers of the lines below a title, up to the next title or the end."""
 
-def _block_above(lines: Sequence[str], number: int, grammar: Grammar) -> list[int]:
-    """Return the numbers of the lines above a title, the nearest first."""
-    end = _compiled(grammar.ends)
-    block: list[int] = []
-    for at in range(number - 1, max(-1, number - LONGEST_BLOCK), -1):
-        if end.match(lines[at]):
-            break
-        block.append(at)
-    return block
+        def goes_on(at: int) -> bool:
+            return not self.title.match(self.lines[at]) and not self.end.match(self.lines[at])
+
+        return list(takewhile(goes_on, below(self.lines, number, LONGEST_BLOCK)))
+
+    def _block_above(self, number: int) -> list[int]:
+        """Return the numbers of the lines above a title, the nearest first."""
+        lines_above = above(number, LONGEST_BLOCK)
+        return list(takewhile(lambda at: not self.end.match(self.lines[at]), lines_above))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import indent_of, matching
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
@@ -71,9 +72,8 @@ def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
     """Yield the rows of the summary that name a test or a file, numbered."""
-    for number, line in enumerate(lines):
-        match = SUMMARY.match(line)
-        if match and (_is_test(match) or PATH.match(match["name"].strip())):
+    for number, match in matching(SUMMARY.match, lines):
+        if _is_test(match) or PATH.match(match["name"].strip()):
             yield number, match
 
 
@@ -130,14 +130,10 @@ def _error_of_block(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
             return _error_of_block(lines, block[position + 1 :])
     marked = [number for number in block if MARKED.match(lines[number])]
     if marked:
-        least_indented = min(marked, key=lambda number: _indent(lines[number][1:]))
+        least_indented = min(marked, key=lambda number: indent_of(lines[number][1:]))
         error = lines[least_indented][1:].strip()
         return Quote(least_indented, "" if NO_MESSAGE.match(error) else error)
     return first_quote(lines, block, [EXCEPTION_GROUP]) or _plain_error(lines, block)
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _plain_error(lines: Sequence[str], block: Sequence[int]) -> Quote | None:

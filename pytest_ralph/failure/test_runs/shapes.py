@@ -17,8 +17,9 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
+from pytest_ralph.failure.lines import below, indent_of, matching, numbers_of
 from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, unique
 from pytest_ralph.failure.test_runs.names import name_in
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def names_tests(output: CommandOutput) -> bool:
 
 def marked_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that start with a mark for a failure."""
-    return frozenset(number for number, line in enumerate(output.lines) if MARKED.match(line))
+    return frozenset(numbers_of(MARKED.match, output.lines))
 
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
@@ -215,19 +216,14 @@ def _is_file(name: str) -> bool:
 
 
 def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
-    """Return one test per name, the first with an error.
+    """Return one test per name.
 
     Files that contain the others are left out, and of a test that is named with and without its
     suite the longer name stays.
     """
-    best: dict[str, FailedTest] = {}
-    for test in tests:
-        known = best.get(test.name)
-        if known is None or not known.error:
-            best[test.name] = test
-    ends = {name.rpartition(" > ")[2] for name in best if " > " in name}
-    named = [test for name, test in best.items() if not _is_file(name)]
-    return [test for test in named if test.name not in ends] or list(best.values())
+    found = unique(tests)
+    ends = {test.name.rpartition(" > ")[2] for test in found if " > " in test.name}
+    return [test for test in found if not _is_file(test.name) and test.name not in ends] or found
 
 
 class Title(NamedTuple):
@@ -281,11 +277,10 @@ class _ShapeReader:
 
     def _indented(self) -> Iterator[Title]:
         """Yield the indented lines below a heading such as "Failed scenarios:"."""
-        for number, line in enumerate(self.lines):
-            if not HEADING.match(line) or not NAMES_TESTS.search(line):
+        for number, heading in matching(HEADING.match, self.lines):
+            if not NAMES_TESTS.search(heading.string):
                 continue
-            below = range(number + 1, min(len(self.lines), number + LONGEST_BLOCK))
-            printed = (at for at in below if self.lines[at])
+            printed = (at for at in below(self.lines, number, LONGEST_BLOCK) if self.lines[at])
             for at in takewhile(lambda at: self.lines[at].startswith((" ", "\t")), printed):
                 yield Title(at, self.lines[at].strip())
 
@@ -311,14 +306,14 @@ class _ShapeReader:
     def _above_thrown(self) -> Iterator[Title]:
         """Yield what is weakly marked, if an AssertionError follows at once."""
         for title in self._matching(WEAKLY_MARKED):
-            below = self.lines[title.line + 1 : title.line + 3]
-            thrown = next(filter(None, below), "")
+            lines_below = self.lines[title.line + 1 : title.line + 3]
+            thrown = next(filter(None, lines_below), "")
             if ASSERTION.match(thrown):
                 yield title
 
     @cached_property
     def _rulers(self) -> Sequence[int]:
-        return [number for number, line in enumerate(self.lines) if RULER.match(line)]
+        return numbers_of(RULER.match, self.lines)
 
     def _below_rulers(self) -> Iterator[Title]:
         """Yield names below a ruler, if the block below says why they failed."""
@@ -337,9 +332,9 @@ class _ShapeReader:
             if number - 1 not in rulers or number in rulers or COLUMNS.search(name):
                 continue
             # Below the name may stand a description.
-            below = next((at for at in (number + 1, number + 2) if at in rulers), None)
-            if below and any(map(FAILED_WORD.search, self._blocks.lines_below(below))):
-                yield Title(below, name)
+            second = next((at for at in (number + 1, number + 2) if at in rulers), None)
+            if second and any(map(FAILED_WORD.search, self._blocks.lines_below(second))):
+                yield Title(second, name)
 
     def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:
         """Return the tests with these titles, apart from those that are no name."""
@@ -371,23 +366,23 @@ class _ShapeReader:
     def _numbered(self) -> Mapping[str, Sequence[str]]:
         """What is printed behind each number."""
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for match in filter(None, map(NUMBERED.match, self.lines)):
+        for _, match in matching(NUMBERED.match, self.lines):
             number, _, _ = match[0].strip().partition(")")
             found[number].append(match["name"])
         return found
 
     def _whole_title(self, text: str, number: int) -> str:
         """Return the innermost line of a title that spans several: each is indented deeper."""
-        below = self.lines[number + 1 : number + 6]
+        lines_below = self.lines[number + 1 : number + 6]
         if ENDING.match(text):
-            return below[0] if below else ""
-        indent = _indent(self.lines[number])
-        for line in below:
-            if _indent(line) <= indent or LABELLED.match(line):
+            return "".join(lines_below[:1])
+        indent = indent_of(self.lines[number])
+        for line in lines_below:
+            if indent_of(line) <= indent or LABELLED.match(line):
                 break
             if line.endswith(":"):
                 return line.strip()
-            indent = _indent(line)
+            indent = indent_of(line)
         return text
 
     @cached_property
@@ -415,7 +410,3 @@ def _before(line: str, mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = line[: mark.start()]
     return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -12,6 +12,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import above, below, matching, numbers_of
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     """
     if not output.has("ok"):
         return
-    announcements = (at for at, line in enumerate(output.lines) if SUBTEST.match(line))
-    announced = next(announcements, len(output.lines))
+    announcements = numbers_of(SUBTEST.match, output.lines)
+    announced = min(announcements, default=len(output.lines))
     perl_titles = _perl_titles(output.lines)
     for number, name in _innermost(output.lines):
         stated = STATED.match(name)
@@ -90,8 +91,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 
 def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the numbers and names of the lines that say `not ok` of nothing printed above them."""
-    tests = {match.groups() for match in map(SUBTEST.match, lines) if match}
-    failed = [(number, match) for number, match in enumerate(map(NOT_OK.match, lines)) if match]
+    tests = {match.groups() for _, match in matching(SUBTEST.match, lines)}
+    failed = list(matching(NOT_OK.match, lines))
     indent_above = ""
     for position, (number, match) in enumerate(failed):
         indent, name = match.groups()
@@ -132,20 +133,17 @@ def _explanation(lines: Sequence[str], number: int, *, has_title: bool) -> Quote
 
 def _perl_titles(lines: Sequence[str]) -> dict[str, int]:
     """Return where Perl writes to stderr about its tests, by the name of the test."""
-    titles = (PERL_TITLE.match(line) for line in lines)
-    return {match[1]: number for number, match in enumerate(titles) if match}
+    return {match[1]: number for number, match in matching(PERL_TITLE.match, lines)}
 
 
-def _block(lines: Sequence[str], number: int) -> range:
+def _block(lines: Sequence[str], number: int) -> list[int]:
     """Return the numbers of the lines that explain a failing test."""
-    end = number + 1
-    while end < min(len(lines), number + LONGEST_BLOCK) and not END_OF_BLOCK.match(lines[end]):
-        end += 1
-    return range(number + 1, end)
+    lines_below = below(lines, number, LONGEST_BLOCK)
+    return list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
 
 
 def _thrown_above(lines: Sequence[str], number: int) -> Quote | None:
     """Return what a file threw that could not be loaded: below its name stands nothing."""
-    above = range(number - 1, max(-1, number - LONGEST_BLOCK), -1)
-    since_last = list(takewhile(lambda at: not RESULT.match(lines[at]), above))
+    lines_above = above(number, LONGEST_BLOCK)
+    since_last = list(takewhile(lambda at: not RESULT.match(lines[at]), lines_above))
     return first_quote(lines, since_last, [THROWN])
