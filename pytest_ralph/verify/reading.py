@@ -21,6 +21,7 @@ from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.stdout_kind import searches
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of
+from pytest_ralph.verify.work import comes_after_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,10 @@ class Reading:
     def checks(self) -> list[Check]:
         return [one.check for one in self.asked]
 
+    @property
+    def commands(self) -> list[str]:
+        return [one.check.command for one in self.asked]
+
     def replace_check(self, index: int, check: Check) -> None:
         self.asked[index] = self.asked[index]._replace(check=check)
 
@@ -152,6 +157,9 @@ def read(text: str) -> Reading:
 def _read_without_backticks(text: str) -> Reading:
     reading = Reading()
     for line in read_bare_lines(text):
+        if line.check and comes_after_checks(line.check.command, reading.commands):
+            reading.unread.append(line.check.command)
+            continue
         reading.unread += line.unread
         if line.check is not None:
             reading.asked.append(Asked(line.check))
@@ -174,6 +182,9 @@ def _states_result(words: str) -> bool:
 
 def _take_script(script: Script, reading: Reading) -> None:
     check, unread = read_script(script, reading.previous)
+    if check is not None and comes_after_checks(check.command, reading.commands):
+        reading.unread.append(f"`{' '.join(check.command.split())}`")
+        return
     reading.unread += unread
     if check is not None:
         reading.asked.append(Asked(check._replace(directory=reading.directory)))
@@ -199,7 +210,7 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
 
 def _take_mentions(passage: Passage, reading: Reading) -> None:
     """Take the commands of a passage; without one, its words may be about the command before."""
-    found = find_commands(passage, is_first=not reading.asked)
+    found = find_commands(passage, reading.commands)
     if not found and reading.asked:
         _take_words(passage.prose, reading)
         return
