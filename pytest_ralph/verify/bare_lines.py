@@ -24,7 +24,8 @@ from pytest_ralph.verify.vocabulary import words
 _LINE_END = regex(r"(?<!\\)\n")
 _BULLET = regex(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _LABEL = regex(
-    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*"
+    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)"
+    r"(?:\s*\((?!if\b|when\b|unless\b|only\b|optional|manual)[^()]*\))?\s*[:：]\s*"
     r"|^run\s+(?=\S)",
     re.IGNORECASE,
 )
