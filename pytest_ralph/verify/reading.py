@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import read_bare_lines
+from pytest_ralph.verify.bare_lines import bare_command_behind_lead, read_bare_lines
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.spans import Mention
 
 _MANUAL = any_of("manual", r"\W*")
+_LOOK = any_of("look", r"\W*")
+# "Visual inspection; `make build` succeeds": the command begins a sentence of its own.
+_SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE)
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # "1 in each" is about files.
@@ -163,6 +166,9 @@ def _read_without_backticks(text: str) -> Reading:
         reading.unread += line.unread
         if line.check is not None:
             reading.asked.append(Asked(line.check))
+    if not reading.asked and not reading.unread:
+        marked = bare_command_behind_lead(text)
+        return read(marked) if marked else reading
     return reading
 
 
@@ -173,6 +179,8 @@ def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
 
 
 def _is_manual(passage: Passage) -> bool:
+    if _LOOK.match(passage.lead):
+        return not (passage.has_code and _SENTENCE_BEFORE.search(passage.lead))
     return bool(_MANUAL.match(passage.lead))
 
 
