@@ -46,6 +46,11 @@ _JOINED = regex(
 _JOINT = regex(r"[&/]")
 _REFERENCE = regex(r"⟦([\d&/]+)⟧")
 _BRACKETS = regex(r"\(([^()]*)\)")
+# The bracket that closes "(`grep x f` → empty)" has its opening one before the command.
+_BRACKET_ENDS = regex(
+    r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
+    r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
+)
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
@@ -87,6 +92,7 @@ _RED = ("fails", "red", "exits")
 _LABEL_LENGTH = 2
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
+_FURTHER_TEXT = regex(r"\W*⟦(?P<value>\d+)⟧(?: (?:is |are )?(?:printed|shown))?\W*")
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -115,7 +121,7 @@ class Clause(NamedTuple):
 
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
-    text = in_english(words_after[:_REACH])
+    text = _BRACKET_ENDS.sub(_end_clause, in_english(words_after[:_REACH]))
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
@@ -139,9 +145,24 @@ def _clauses_of_sentences(sentences: Sequence[str], values: list[Value]) -> list
             found.clear()
         if index == 0 or _RESULT.match(sentence):
             found += _clauses_of(sentence, values)
+        elif found and _is_further_text(sentence, values):
+            found.append(
+                Clause(normalise(sentence), tuple(values), _source(sentence, values), True)
+            )
         elif not _EMPTY.fullmatch(sentence):
             found.append(Clause("", (), _source(sentence, values)))
     return found
+
+
+def _is_further_text(sentence: str, values: list[Value]) -> bool:
+    """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
+    text = _FURTHER_TEXT.fullmatch(sentence)
+    return text is not None and " " in values[int(text["value"])].text
+
+
+def _end_clause(brackets: re.Match[str]) -> str:
+    """Return brackets as they are; a lone one ends a clause."""
+    return "," if brackets["lone"] else brackets[0]
 
 
 def _is_limit(brackets: re.Match[str]) -> bool:

@@ -96,6 +96,8 @@ _LEADS_TO = any_of(
     "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
 )
 # `Exit code 2 from `x``, `no errors in `x``
+# `(unit) `make test`, (in `web`) `npm test``
+_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
 _RESULT_OF = any_of(
     "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
 )
@@ -275,6 +277,8 @@ def _is_asked_for(span: Span) -> bool:
     "Fixes the crash in `npm run build`" mentions one in passing.
     """
     if span.is_offered or span.text.lstrip().startswith("&&"):
+        return True
+    if _LABEL_IN_BRACKETS.search(span.before):
         return True
     if _LEADS_TO.search(span.before):
         return True
@@ -473,6 +477,10 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
 def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
     """Whether a command starts something that a person, or a later step, is to look at."""
     command = pieces[index].text.strip()
+    words_behind = prose(pieces[index + 1 : index + 2])
+    if _STATUS_BEHIND.match(words_behind):
+        # `docker compose up migrate` → exit 0: this one ends.
+        return False
     if Command.parse(command).last.never_ends:
         return True
     if not _SERVER.match(command):
