@@ -45,7 +45,7 @@ _REMARK = regex(
     r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
     r"|->|=>|>=\s|(?:should|must|will)\s"
     r"|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
-    r"|works|and (?:verify|check|confirm|ensure))\b)",
+    r"|works|reports (?:no|zero|0|only|success)|contains|and (?:verify|check|confirm|ensure))\b)",
     re.IGNORECASE,
 )
 # `Files are gone: test -f a returns 1`
@@ -55,7 +55,7 @@ _LEAD = regex(
     re.IGNORECASE,
 )
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
-_LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
+_LAST_MARK = regex(r"(?<![./\s])[.,;]+$|\s+#$")
 # The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
 _FULL_STOP = regex(r"(?<=\w)[.。]$")
 # `make ios if a simulator is available`
@@ -78,16 +78,22 @@ class BareLine(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
-def bare_command_behind_lead(text: str) -> str:
-    """Return `Files are gone: test -f a returns 1` with backticks around the command, or ``."""
-    found = _LEAD.fullmatch(text.strip())
-    if found is None:
-        return ""
-    command, remark = _split(found["rest"])
-    is_command = likeness(command) is Likeness.SURE and shows_command(command)
-    if not is_command or _is_prose(command) or "`" in command:
-        return ""
-    return f"{found['lead']} `{command}`{remark}"
+def with_backticks(text: str) -> str:
+    """Return `Files are gone: test -f a returns 1` with backticks around its commands.
+
+    The result is empty unless each statement is such a lead and a command.
+    """
+    marked = []
+    for statement in _split_at(_NEXT_STATEMENT, text.strip()):
+        found = _LEAD.fullmatch(statement)
+        if found is None:
+            return ""
+        command, remark = _split(found["rest"])
+        is_known = shows_command(command) or _is_known_call(command)
+        if not is_known or not _is_check(command) or _is_prose(command):
+            return ""
+        marked.append(f"{found['lead']} `{command}`{remark}")
+    return "; ".join(marked)
 
 
 def read_bare_lines(text: str) -> list[BareLine]:
@@ -125,13 +131,16 @@ def _split_at_remarks(line: str) -> list[str]:
         return [line]
     found = parts[:1]
     for part in parts[1:]:
-        command, _ = _split(part)
-        is_check = likeness(command) is Likeness.SURE and not _SERVER.match(command)
-        if is_check and not _PREPARES.match(found[-1]):
+        if _is_check(part) and not _PREPARES.match(found[-1]):
             found.append(part)
         else:
             found[-1] += f"; {part}"
     return found
+
+
+def _is_check(part: str) -> bool:
+    command, _ = _split(part)
+    return likeness(command) is Likeness.SURE and not _SERVER.match(command)
 
 
 def _split_at(joint: re.Pattern[str], line: str) -> list[str]:

@@ -87,7 +87,7 @@ _GREEN_NOW = regex(
     r"|\W*pass(?:es)?\s+(?:after|afterwards|now|then|once)\b",
     re.IGNORECASE,
 )
-_RED = ("fails", "red", "exits")
+_RED = regex(r"(?:→ )?(?:[\w-]+ ){0,4}(?:fails|red|exits)\b")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
@@ -178,7 +178,7 @@ def _without_remark(brackets: re.Match[str]) -> str:
 def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
     """Return the clauses of a sentence; none says anything if one takes the others back."""
     found = list(_split_sentence(sentence, values))
-    if found and found[0].text.startswith(_RED):
+    if found and _RED.match(found[0].text):
         found = list(dropwhile(lambda one: not _GREEN_NOW.match(one.source), found)) or found
     if any(_RETRACTING.match(clause.source) for clause in found):
         return [Clause("", (), clause.source) for clause in found]

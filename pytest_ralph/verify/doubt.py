@@ -22,8 +22,9 @@ _ABSENCE = regex(
     re.IGNORECASE,
 )
 _FAILURE = regex(
-    r"\W*(?:(?:[\w-]+ ){0,4}(?:tests?|groups?|cases?|specs?|suites?|assertions?) (?:\w+ )?)?"
-    r"fails\b(?! 0)(?! (?:on|in) (?:windows|mac|linux|ci\b))"
+    r"\W*(?:(?:[\w-]+ ){0,4}(?:tests?|groups?|cases?|specs?|suites?|assertions?)"
+    r" (?:(?:for|of|in|from) (?:[\w-]+ ){1,4}|\w+ )?)?"
+    r"fails\b(?! 0)(?! (?:tests?|cases?|specs?) )(?! (?:on|in) (?:windows|mac|linux|ci\b))"
     r"|\W*(?:exits (?!0|no |passes|normally|immediately|early))"
 )
 # "→ one import and no other use", "shows all four places", "used for both"

@@ -333,6 +333,8 @@ _TESTS = (
     rf"(?:(?!all\b){_PLAIN_WORD} |[1-9]\d* ){{0,4}}"
     r"(?:tests?|groups?|cases?|specs?|suites?|assertions?|scenarios?)"
 )
+# `… for an empty table`
+_CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
 _CHECKED = "|".join(phrases("prose")["checked"])
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
@@ -420,7 +422,8 @@ PATTERNS = (
     Pattern(
         "tests that must fail",
         regex(
-            rf"(?:(?:expect|→|is|shows) )*{_TESTS} (?:initially |all )?(?:fails|{_VALUES}){_HOW}"
+            rf"(?:(?:expect|→|is|shows) )*{_TESTS}{_CASE}"
+            rf" (?:initially |all )?(?:fails|{_VALUES}){_HOW}"
         ),
         statements.tests_fail,
         when=lambda said: statements.runs_tests(said.command),

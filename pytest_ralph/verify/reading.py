@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import bare_command_behind_lead, read_bare_lines
+from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
@@ -167,7 +167,7 @@ def _read_without_backticks(text: str) -> Reading:
         if line.check is not None:
             reading.asked.append(Asked(line.check))
     if not reading.asked and not reading.unread:
-        marked = bare_command_behind_lead(text)
+        marked = with_backticks(text)
         return read(marked) if marked else reading
     return reading
 
