@@ -16,7 +16,7 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, rewriter, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 # An expectation is never stated further behind its command than this.
 _REACH = 1000
@@ -125,8 +125,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
-    sentences = _SENTENCE_END.split(_BRACKETS.sub(_without_remark, text))
-    found = _clauses_of_sentences(sentences, values)
+    found = _clauses_of_sentences(_BRACKETS.sub(_without_remark, text), values)
     has_value = any(_REFERENCE.search(clause.text) for clause in found)
     for remark in remarks:
         if _TOLD.match(remark) or (has_value and _CONTRAST.fullmatch(remark)):
@@ -137,15 +136,19 @@ def split_clauses(words_after: str) -> list[Clause]:
     return found
 
 
-def _clauses_of_sentences(sentences: Sequence[str], values: list[Value]) -> list[Clause]:
+def _clauses_of_sentences(text: str, values: list[Value]) -> list[Clause]:
     found: list[Clause] = []
-    for index, written in enumerate(sentences):
+    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    for index, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        written = text[start:stop]
         sentence = _PASS_LABEL.sub("expected", written)
         if _GREEN_LATER.match(_source(sentence, values)):
             found.clear()
         if index == 0 or _RESULT.match(sentence):
             found += _clauses_of(sentence, values)
-        elif found and _is_further_text(sentence, values):
+        elif found and text[start - 1] == ";" and _is_further_text(sentence, values):
             found.append(
                 Clause(normalise(sentence), tuple(values), _source(sentence, values), True)
             )

@@ -22,7 +22,7 @@ _ABSENCE = regex(
     re.IGNORECASE,
 )
 _FAILURE = regex(
-    r"\W*(?:(?:[\w-]+ ){0,4}(?:tests?|groups?|cases?|specs?|suites?|assertions?)"
+    r"\W*(?:(?:[\w-]+ ){0,4}(?:[\w`:.]*test[\w`:.]*|groups?|cases?|specs?|suites?|assertions?)"
     r" (?:(?:for|of|in|from) (?:[\w-]+ ){1,4}|\w+ )?)?"
     r"fails\b(?! 0)(?! (?:tests?|cases?|specs?) )(?! (?:on|in) (?:windows|mac|linux|ci\b))"
     r"|\W*(?:exits (?!0|no |passes|normally|immediately|early))"

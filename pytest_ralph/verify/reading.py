@@ -33,6 +33,7 @@ _MANUAL = any_of("manual", r"\W*")
 _LOOK = any_of("look", r"\W*")
 # "Visual inspection; `make build` succeeds": the command begins a sentence of its own.
 _SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE)
+_FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # "1 in each" is about files.
@@ -209,6 +210,8 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     if reading.asked and _RECORD.match(passage.lead):
         # A record of an earlier run asks for nothing.
         return
+    if _LOOK.match(passage.lead):
+        reading.unread.append(tidied(_FIRST_SENTENCE.split(passage.lead, maxsplit=1)[0]))
     _take_mentions(passage, reading)
     if not passage.listed:
         reading.common = words if words.endswith(":") else ""

@@ -477,7 +477,7 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
 def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
     """Whether a command starts something that a person, or a later step, is to look at."""
     command = pieces[index].text.strip()
-    words_behind = prose(pieces[index + 1 : index + 2])
+    words_behind = _PARENTHESES.sub("", prose(pieces[index + 1 : index + 2]))
     if _STATUS_BEHIND.match(words_behind):
         # `docker compose up migrate` → exit 0: this one ends.
         return False

@@ -46,6 +46,8 @@ _NOT_LITERAL = regex(
     # "ok. N passed", "12/N", "in XX files"
     r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
     r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
+    # Go pads the lines of its packages.
+    r"|^ok\s+\S+/\S+$"
     r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
