@@ -75,7 +75,9 @@ _BY_HAND = regex(
     r"\([^()]*\b(?:manual|by (?:hand|eye)\b)|[ \t](?:manual|visual)ly\b", re.IGNORECASE
 )
 _UNDER_CONDITION = any_of(
-    "label condition", r"\([ \t]*(?:(?:this|it|these)[ \t]+)?(?P<condition>", r"\b[^()]*)\)"
+    "label condition",
+    r"\((?:[^()]*,)?[ \t]*(?:(?:this|it|these)[ \t]+)?(?P<condition>",
+    r"(?![\w-])[^()]*)\)",
 )
 # The text of a field that a person has to check begins with this.
 MANUAL = "(manual)"
@@ -90,6 +92,9 @@ _NEXT_LABEL = regex(
     rf"(?:[ \t]*[:：][ \t]*(?P=mark)|(?P=mark){NOTE}?[ \t]*[:：])"
     rf"|(?P<plain>[A-Z][a-z]+(?: [a-z]+)?){NOTE}?:[ \t])"
 )
+# Without bold only these are labels there: `Files: 3` may be what a command prints.
+_PLAIN_ENDS = ("Commit", "Depends on", "Done when")
+_GOES_ON = ("Verify", "Expect")
 # What a label within a line stands behind: the end of a sentence or of a code span.
 _SENTENCE_BEFORE = regex(r"(?!(?:[-*+>]|\d{1,9}[.)])$).*[.;,|·•—–)`✅✔✓]$")
 _HEADED = regex(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
@@ -283,12 +288,13 @@ def before_next_label(text: str) -> str:
     """
     for found in _NEXT_LABEL.finditer(text):
         name = known_name(found["bold"] or found["plain"])
-        if not name or name in ("Verify", "Expect"):
+        ends_field = name in _PLAIN_ENDS if found["plain"] else name not in ("", *_GOES_ON)
+        if not ends_field:
             continue
         before = text[: found.start()]
-        is_in_code = before.count("`") % 2 == 1
         line = before[before.rfind("\n") + 1 :]
-        if not is_in_code and _SENTENCE_BEFORE.match(line.strip()):
+        is_quoted = before.count("`") % 2 == 1 or line.count('"') % 2 == 1
+        if not is_quoted and _SENTENCE_BEFORE.match(line.strip()):
             return before.rstrip(" \t·•|—–")
     return text
 

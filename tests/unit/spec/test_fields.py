@@ -224,6 +224,8 @@ def test_a_label_within_a_line_follows_a_number_too() -> None:
     "text",
     [
         "`a` prints `Done. **Files**: 3`",
+        '`a` prints "Done. **Files**: 3"',
+        "`ls` is short. Files: 3 of them",
         "all:\n    1. **Files**: `a`\n    - **Do**: `b`",
         "the page has **Files:** and `a`",
         "`a` passes. **Unit**: `b`",
@@ -236,7 +238,13 @@ def test_other_words_do_not_end_a_verify_field(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["Verify (by hand)", "Verify (if there is a phone)", "Verify (optional)"]
+    "label",
+    [
+        "Verify (by hand)",
+        "Verify (if there is a phone)",
+        "Verify (end to end, if there is a phone)",
+        "Verify (optional)",
+    ],
 )
 def test_a_remark_in_a_label_leaves_it_to_a_person(label: str) -> None:
     for line in (f"- **{label}**: `a`", f"- {label}: `a`", f"- {label}:\n  - `a`"):
