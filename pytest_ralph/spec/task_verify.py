@@ -113,6 +113,9 @@ def _is_command(step: RunStep) -> bool:
 
 def _read_steps(steps: Sequence[RunStep]) -> Verify:
     """Read each step on its own, so that words about one are not taken for words about another."""
+    # Imported here: few tasks have steps.
+    from pytest_ralph.verify.work import comes_after_checks
+
     checks: list[Check] = []
     unread: list[str] = []
     for step in steps:
@@ -121,7 +124,11 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
             # Its alternatives cannot stand among commands that are all required.
             unread.append(verify.describe())
             continue
-        checks += verify.checks
+        for check in verify.checks:
+            if comes_after_checks(check.command, [earlier.command for earlier in checks]):
+                unread.append(f"`{' '.join(check.command.split())}`")
+            else:
+                checks.append(check)
         unread += verify.unread
         if verify.manual:
             unread.append(verify.manual)

@@ -81,6 +81,13 @@ def test_a_step_that_is_left_to_a_person_is_reported(run: str) -> None:
     assert task.verify.checks == ()
 
 
+def test_a_step_that_commits_behind_a_check_is_reported() -> None:
+    steps = "Run: `make`\nExpected: PASS\n\nRun: `git commit -am x`\nExpected: one commit\n"
+    (task,) = Spec.parse(f"### Task 1: A\n\n{steps}").tasks
+    assert task.verify.describe() == "make"
+    assert "`git commit -am x`" in task.verify.unread
+
+
 @pytest.mark.parametrize("run", ["the whole suite", "it again", "all of the tests above"])
 def test_a_step_in_prose_is_no_check(run: str) -> None:
     (task,) = Spec.parse(f"### Task 1: A\n\nRun: {run}\nExpected: PASS\n").tasks
