@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -53,29 +54,49 @@ _VERIFY = regex(
     r"|befehl|comando|commande))*(?:[ \t]?#?\d{1,2})?(?:[ \t]after(?:[ \t][\w-]+){1,3})?",
     re.IGNORECASE,
 )
+# `Verify (unit):`, `**Commit** (one)`: a label may have a remark.
+NOTE = r"(?:[ \t]*\([^()\n]{0,80}\))"
 _START = r"(?P<indent>[ \t]*)(?P<bullet>(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 _BOLD = regex(
     _START
     + r"(?:[^\w\s*_`\[(<\"'-]+[ \t]*)?(?P<mark>\*\*|__)(?P<name>[^*_`\n:：][^*`\n:：]{0,60}?)"
     r"[ \t]*(?P<colon>[:：])?[ \t]*(?P=mark)"
-    r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
+    rf"(?P<note>{NOTE})?[ \t]*(?P<late>[:：]|[–—-](?=[ \t]))?[ \t]*"
 )
 # `*Verify*: …`; only a known name, because much else is written in italics.
 _ITALIC = regex(
     _START
     + r"(?P<mark>[*_])(?P<name>[^\W\d_][^*_`\n:：()]{0,40})[ \t]*(?P<colon>[:：])?(?P=mark)(?!\w)"
-    r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*(?(colon)|[:：])[ \t]*"
+    rf"(?P<note>{NOTE})?[ \t]*(?(colon)|[:：])[ \t]*"
 )
 # `**Verify (by hand)**`
 _REMARK = regex(r"[ \t]*\(([^()]{0,60})\)$")
-_BY_HAND = regex(r"\([^()]*\bmanual|[ \t](?:manual|visual)ly\b", re.IGNORECASE)
+_BY_HAND = regex(
+    r"\([^()]*\b(?:manual|by (?:hand|eye)\b)|[ \t](?:manual|visual)ly\b", re.IGNORECASE
+)
+_UNDER_CONDITION = any_of(
+    "label condition",
+    r"\((?:[^()]*,)?[ \t]*(?:(?:this|it|these)[ \t]+)?(?P<condition>",
+    r"(?![\w-])[^()]*)\)",
+)
 # The text of a field that a person has to check begins with this.
 MANUAL = "(manual)"
 _PLAIN = regex(
     _START
     + r"(?:[^\w\s\x00-\x7f]+[ \t]*)?(?P<mark>[_*])?(?P<name>[^\W\d_][^*_`\n:：()\[\]]{0,40}?)"
-    + r"(?P<note>[ \t]*\([^()\n]{0,80}\))?[ \t]*[:：][ \t]*"
+    + rf"(?P<note>{NOTE})?[ \t]*[:：][ \t]*"
 )
+_NEXT_LABEL = regex(
+    r"(?<=\S)[ \t]+(?:"
+    rf"(?P<mark>\*\*|__)(?P<bold>[^*_`\n:：]{{1,60}}?)"
+    rf"(?:[ \t]*[:：][ \t]*(?P=mark)|(?P=mark){NOTE}?[ \t]*[:：])"
+    rf"|(?P<plain>[A-Z][a-z]+(?: [a-z]+)?){NOTE}?:[ \t])"
+)
+# Without bold only these are labels there: `Files: 3` may be what a command prints.
+_PLAIN_ENDS = ("Commit", "Depends on", "Done when")
+_GOES_ON = ("Verify", "Expect")
+# What a label within a line stands behind: the end of a sentence or of a code span.
+_SENTENCE_BEFORE = regex(r"(?!(?:[-*+>]|\d{1,9}[.)])$).*[.;,|·•—–)`✅✔✓]$")
 _HEADED = regex(r"(?P<indent>[ \t]*)#{2,6}[ \t]+(?P<name>[^\n:：]{1,60}?)[ \t]*[:：]?[ \t]*#*$")
 # `**Verify** (in `web`):` says where; any other note behind a name is a remark.
 _WHERE = regex(r"[ \t]*\((?:in|from|inside|within|under)[ \t]", re.IGNORECASE)
@@ -86,7 +107,7 @@ _STEP = regex(r"[ \t]*(?:[-*+][ \t]+\[[ xX]\][ \t]+)?\*\*Step[ \t]\d", re.IGNORE
 # What stands under one of these labels is about the Verify field above it.
 _RESULT = regex(
     r"[-*+][ \t]+(?:expect(?:ed|s)?(?:[ \t](?:output|results?))?"
-    r"|pass(?:[ \t](?:criteria|condition))?)[ \t]*[:：]",
+    rf"|pass(?:[ \t](?:criteria|condition))?){NOTE}?[ \t]*[:：]",
     re.IGNORECASE,
 )
 # Emoji and signs before a name: `**✅ Verify**`.
@@ -229,10 +250,7 @@ def _label(match: re.Match[str], line: str) -> _Label:
         # A row of a table of fields: `| **Verify** | `make` |`.
         rest = rest.strip(" \t|").replace("\\|", "|")
     if name == "Verify":
-        if _WHERE.match(note):
-            rest = f"{note.strip()}: {rest}"
-        if _BY_HAND.search(label + note):
-            rest = f"{MANUAL}: {rest}"
+        rest = under_label(label, note, rest)
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
@@ -247,6 +265,45 @@ def _label(match: re.Match[str], line: str) -> _Label:
     )
 
 
+def under_label(label: str, note: str, text: str) -> str:
+    """Return the text of a Verify field with what its label says about it.
+
+    `Verify (in web)` says where it is done, `Verify (manually)` and `Verify (if there is a phone)`
+    that a person has to look, or to decide.
+    """
+    if _WHERE.match(note):
+        text = f"{note.strip()}: {text}"
+    if _BY_HAND.search(label + note):
+        return f"{MANUAL}: {text}"
+    condition = _UNDER_CONDITION.search(label + note)
+    if condition:
+        return f"optional, {condition['condition'].strip()}: {text}"
+    return text
+
+
+def before_next_label(text: str) -> str:
+    """Return the text of a Verify field up to a field that begins on the same line.
+
+    "`make check` passes. **Commit (one)**: `git commit`"
+    """
+    for found in _NEXT_LABEL.finditer(text):
+        name = known_name(found["bold"] or found["plain"])
+        ends_field = name in _PLAIN_ENDS if found["plain"] else name not in ("", *_GOES_ON)
+        if not ends_field:
+            continue
+        before = text[: found.start()]
+        line = before[before.rfind("\n") + 1 :]
+        is_quoted = before.count("`") % 2 == 1 or line.count('"') % 2 == 1
+        if not is_quoted and _SENTENCE_BEFORE.match(line.strip()):
+            return before.rstrip(" \t·•|—–")
+    return text
+
+
+def without_note(label: str) -> str:
+    """Return `Expected` of `Expected (after step 2)`."""
+    return _REMARK.sub("", label.strip())
+
+
 def _width(indent: str) -> int:
     """Return how many columns an indentation takes."""
     return len(indent.expandtabs(4))
@@ -255,7 +312,7 @@ def _width(indent: str) -> int:
 @lru_cache(maxsize=256)
 def known_name(label: str) -> str:
     """Return the name of the well-known field with this label, or an empty string."""
-    label = _REMARK.sub("", label.strip().lower()).lstrip(_SIGNS)
+    label = without_note(label).lower().lstrip(_SIGNS)
     if label in _KNOWN:
         return _KNOWN[label]
     return "Verify" if _VERIFY.fullmatch(label) else ""
@@ -294,8 +351,10 @@ def _field(label: _Label, lines: Sequence[str], start: int, end: int) -> Field:
     while end > start + 1 and not lines[end - 1].strip():
         end -= 1
     first = label.rest.rstrip()
-    others = lines[start + 1 : end]
-    return Field(label.name, label.label, "\n".join([first, *others]))
+    text = "\n".join([first, *lines[start + 1 : end]])
+    if label.name == "Verify":
+        text = before_next_label(text)
+    return Field(label.name, label.label, text)
 
 
 _SPAN = regex(r"(?<!`)`([^`\n]+)`(?!`)")

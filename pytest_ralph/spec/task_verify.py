@@ -7,7 +7,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.checkpoints import read_checkpoint
-from pytest_ralph.spec.fields import MANUAL, read_fields
+from pytest_ralph.spec.fields import (
+    MANUAL,
+    NOTE,
+    before_next_label,
+    read_fields,
+    under_label,
+    without_note,
+)
 from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
 from pytest_ralph.spec.formats.xml_tasks import verify_element
 from pytest_ralph.text.markdown import dedent
@@ -99,13 +106,16 @@ def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
 
 def _is_command(step: RunStep) -> bool:
     """Whether a step names a command; `Run: the whole suite` does not."""
-    if step.command.startswith("`"):
+    if "`" in step.command:
         return True
     return bool(read_verify(step.command).checks)
 
 
 def _read_steps(steps: Sequence[RunStep]) -> Verify:
     """Read each step on its own, so that words about one are not taken for words about another."""
+    # Imported here: few tasks have steps.
+    from pytest_ralph.verify.work import comes_after_checks
+
     checks: list[Check] = []
     unread: list[str] = []
     for step in steps:
@@ -114,7 +124,11 @@ def _read_steps(steps: Sequence[RunStep]) -> Verify:
             # Its alternatives cannot stand among commands that are all required.
             unread.append(verify.describe())
             continue
-        checks += verify.checks
+        for check in verify.checks:
+            if comes_after_checks(check.command, [earlier.command for earlier in checks]):
+                unread.append(f"`{' '.join(check.command.split())}`")
+            else:
+                checks.append(check)
         unread += verify.unread
         if verify.manual:
             unread.append(verify.manual)
@@ -136,7 +150,8 @@ def _command_in_title(block: TaskBlock, text: str, rest: str | None) -> Verify:
 
 
 _TITLE_CHECK = regex(
-    r"(?:\[[^\]]*\][ \t]*)*(?:(?:verify|verification|run)[ \t]*:[ \t]*|verify[ \t]+(?=`))"
+    rf"(?:\[[^\]]*\][ \t]*)*(?:(?:verify|verification|run)(?P<note>{NOTE})?[ \t]*:[ \t]*"
+    r"|verify[ \t]+(?=`))"
     r"(?P<check>\S.*)",
     re.IGNORECASE,
 )
@@ -145,21 +160,25 @@ _TITLE_CHECK = regex(
 def check_in_title(title: TaskLine) -> str:
     """Return the check that a title consists of, or an empty string."""
     match = _TITLE_CHECK.fullmatch(title.title)
-    return match["check"] if match else ""
+    return under_label("", match["note"] or "", match["check"]) if match else ""
 
 
 _EXPECTED = ("expected", "expected output", "expected result", "pass")
 _GREEN = regex(r"\bgreen\b", re.IGNORECASE)
 _RED = regex(r"\bred\b", re.IGNORECASE)
+_BOLD_VERIFY = (
+    r"(?:\*\*|__)Verif(?:y|ication)"
+    rf"(?P<note>{NOTE})?[ \t]*:?(?:\*\*|__)(?P<late>{NOTE}(?=[ \t]*:))?[ \t]*:?[ \t]*"
+)
 _INLINE_VERIFY = regex(
-    r"[ \t.;,—–(-](?:\*\*|__)(?P<name>Verif(?:y|ication))[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
-    r"|[.;—–|(-][ \t]*Verif(?:y|ication):[ \t]*(?=`)",
+    rf"[ \t.;,—–(-]{_BOLD_VERIFY}"
+    rf"|[.;—–|(-][ \t]*Verif(?:y|ication)(?P<plain>{NOTE})?:[ \t]*(?=`)",
     re.IGNORECASE,
 )
 _QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
 _BEHIND = regex(
-    r"[·•|;.,][ \t]*(?:\*\*|__)Verif(?:y|ication)[ \t]*:?(?:\*\*|__)[ \t]*:?[ \t]*"
-    r"|[·•|;.,][ \t]+Verif(?:y|ication)(?:[ \t](?:with|by|via))?:[ \t]*(?=`)",
+    rf"[·•|;.,][ \t]*{_BOLD_VERIFY}"
+    rf"|[·•|;.,][ \t]+Verif(?:y|ication)(?P<plain>{NOTE})?(?:[ \t](?:with|by|via))?:[ \t]*(?=`)",
     re.IGNORECASE,
 )
 
@@ -193,7 +212,7 @@ def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
     # By identity: several fields may be equal.
     results: dict[int, str] = {}
     for field, following in pairwise(fields):
-        if following.label.lower() in _EXPECTED:
+        if without_note(following.label).lower() in _EXPECTED:
             results[id(field)] = following.text.strip()
 
     steps = []
@@ -208,7 +227,12 @@ def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
 def inline_verify(title_line: str) -> str:
     """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
     match = _INLINE_VERIFY.search(title_line)
-    return title_line[match.end() :] if match else ""
+    return _text_behind(match) if match else ""
+
+
+def _text_behind(label: re.Match[str]) -> str:
+    note = label["note"] or label["late"] or label["plain"] or ""
+    return under_label("", note, before_next_label(label.string[label.end() :]))
 
 
 def quoted_verify(lines: Sequence[str]) -> str:
@@ -231,5 +255,5 @@ def _verify_behind_another(fields: Sequence[Field]) -> str:
         backticks_before = line.count("`", 0, match.start())
         is_in_code = backticks_before % 2 == 1
         if not is_in_code:
-            return line[match.end() :].strip()
+            return _text_behind(match).strip()
     return ""

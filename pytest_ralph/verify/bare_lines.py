@@ -18,19 +18,26 @@ from pytest_ralph.verify.commands import (
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
-from pytest_ralph.verify.vocabulary import words
+from pytest_ralph.verify.vocabulary import any_of, words
 
 # A backslash continues a line.
 _LINE_END = regex(r"(?<!\\)\n")
 _BULLET = regex(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _LABEL = regex(
-    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)\s*[:：]\s*"
+    r"^(?:run|command|cmd|execute|ejecutar|exécuter|lancer|ausführen|运行|执行|実行)"
+    r"(?:\s*\((?!if\b|when\b|unless\b|only\b|optional|manual)[^()]*\))?\s*[:：]\s*"
     r"|^run\s+(?=\S)",
     re.IGNORECASE,
 )
 # A comma ends a command, but not in `cut -d, -f2`.
 _COMMA = r"(?<!\s-[dFst])(?<![=\s]),\s"
 _NEXT_COMMAND = regex(rf"{_COMMA}(?:and\s)?")
+_NEXT_STATEMENT = regex(r";\s+(?:and\s+|then\s+)?|(?<=\w)\.\s+")
+# What only prepares the shell for the command behind it, or is a part of a loop.
+_PREPARES = regex(
+    r"\s*(?:cd\s+\S+\s*$|[A-Za-z_]\w*=\S*$|(?:export|set|source|for|while|until|if|case|do|then|else)\b)",
+    re.IGNORECASE,
+)
 # Where the command ends and words about it begin.
 _REMARK = regex(
     rf"{_COMMA}|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)"
@@ -38,11 +45,17 @@ _REMARK = regex(
     r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
     r"|->|=>|>=\s|(?:should|must|will)\s"
     r"|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
-    r"|works|and (?:verify|check|confirm|ensure))\b)",
+    r"|works|reports (?:no|zero|0|only|success)|contains|and (?:verify|check|confirm|ensure))\b)",
+    re.IGNORECASE,
+)
+# `Files are gone: test -f a returns 1`
+_LEAD = regex(
+    r"(?P<lead>(?!(?:examples?|notes?|hints?|tips?|see|was|previously|before|old):)"
+    r"[A-Z][\w' -]{2,60}:)\s+(?P<rest>[^\n]+)",
     re.IGNORECASE,
 )
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
-_LAST_MARK = regex(r"(?<![./])[.,;]+$|\s+#$")
+_LAST_MARK = regex(r"(?<![./\s])[.,;]+$|\s+#$")
 # The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
 _FULL_STOP = regex(r"(?<=\w)[.。]$")
 # `make ios if a simulator is available`
@@ -51,6 +64,7 @@ _CONDITION = regex(
 )
 # `lint && test pass`: what is to be done, without the commands that do it.
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
+_SERVER = any_of("server", "", "$")
 _PROSE_WORDS = words("prose", "prose line")
 
 
@@ -64,6 +78,24 @@ class BareLine(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
+def with_backticks(text: str) -> str:
+    """Return `Files are gone: test -f a returns 1` with backticks around its commands.
+
+    The result is empty unless each statement is such a lead and a command.
+    """
+    marked = []
+    for statement in _split_at(_NEXT_STATEMENT, text.strip()):
+        found = _LEAD.fullmatch(statement)
+        if found is None:
+            return ""
+        command, remark = _split(found["rest"])
+        is_known = shows_command(command) or _is_known_call(command)
+        if not is_known or not _is_check(command) or _is_prose(command):
+            return ""
+        marked.append(f"{found['lead']} `{command}`{remark}")
+    return "; ".join(marked)
+
+
 def read_bare_lines(text: str) -> list[BareLine]:
     """Return the commands of a field without backticks.
 
@@ -71,7 +103,7 @@ def read_bare_lines(text: str) -> list[BareLine]:
     """
     lines = []
     for written in _LINE_END.split(dedent(text)):
-        for part in _split_at_commas(written):
+        for part in _split_line(written):
             line = _read_line(part)
             if line is None:
                 return []
@@ -79,15 +111,44 @@ def read_bare_lines(text: str) -> list[BareLine]:
     return lines
 
 
-def _split_at_commas(line: str) -> list[str]:
-    """Return the commands of `npm run lint, npm test`; any other line as it is, if not blank."""
-    ends = [match.span() for match in _NEXT_COMMAND.finditer(_without_quoted(line))]
+def _split_line(line: str) -> list[str]:
+    """Return the parts of a line that each are a command and the words about it."""
+    if not line.strip():
+        return []
+    parts = _split_at(_NEXT_COMMAND, line)
+    if len(parts) > 1 and all(likeness(part) is Likeness.SURE for part in parts):
+        return parts
+    return _split_at_remarks(line)
+
+
+def _split_at_remarks(line: str) -> list[str]:
+    """Return the commands of `npm test passes; grep x f returns nothing`.
+
+    A line without words about a command is one for the shell, and so is what begins with `cd`.
+    """
+    parts = _split_at(_NEXT_STATEMENT, line)
+    if len(parts) == 1 or not any(_split(part)[1] for part in parts):
+        return [line]
+    found = parts[:1]
+    for part in parts[1:]:
+        if _is_check(part) and not _PREPARES.match(found[-1]):
+            found.append(part)
+        else:
+            found[-1] += f"; {part}"
+    return found
+
+
+def _is_check(part: str) -> bool:
+    command, _ = _split(part)
+    return likeness(command) is Likeness.SURE and not _SERVER.match(command)
+
+
+def _split_at(joint: re.Pattern[str], line: str) -> list[str]:
+    """Return the parts of a line between the joints that are not in quotes."""
+    ends = [match.span() for match in joint.finditer(_without_quoted(line))]
     starts = [0, *(end for _, end in ends)]
     stops = [*(start for start, _ in ends), len(line)]
-    parts = [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    if all(likeness(part) is Likeness.SURE for part in parts):
-        return parts
-    return [line] if line.strip() else []
+    return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def _read_line(written: str) -> BareLine | None:

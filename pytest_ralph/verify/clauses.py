@@ -16,7 +16,7 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, rewriter, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 # An expectation is never stated further behind its command than this.
 _REACH = 1000
@@ -46,6 +46,11 @@ _JOINED = regex(
 _JOINT = regex(r"[&/]")
 _REFERENCE = regex(r"⟦([\d&/]+)⟧")
 _BRACKETS = regex(r"\(([^()]*)\)")
+# The bracket that closes "(`grep x f` → empty)" has its opening one before the command.
+_BRACKET_ENDS = regex(
+    r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
+    r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
+)
 _SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
@@ -82,11 +87,12 @@ _GREEN_NOW = regex(
     r"|\W*pass(?:es)?\s+(?:after|afterwards|now|then|once)\b",
     re.IGNORECASE,
 )
-_RED = ("fails", "red", "exits")
+_RED = regex(r"(?:→ )?(?:[\w-]+ ){0,4}(?:fails|red|exits)\b")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
+_FURTHER_TEXT = regex(r"\W*⟦(?P<value>\d+)⟧(?: (?:is |are )?(?:printed|shown))?\W*")
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -115,12 +121,11 @@ class Clause(NamedTuple):
 
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
-    text = in_english(words_after[:_REACH])
+    text = _BRACKET_ENDS.sub(_end_clause, in_english(words_after[:_REACH]))
     values: list[Value] = []
     text = _take_values(text, values)
     remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
-    sentences = _SENTENCE_END.split(_BRACKETS.sub(_without_remark, text))
-    found = _clauses_of_sentences(sentences, values)
+    found = _clauses_of_sentences(_BRACKETS.sub(_without_remark, text), values)
     has_value = any(_REFERENCE.search(clause.text) for clause in found)
     for remark in remarks:
         if _TOLD.match(remark) or (has_value and _CONTRAST.fullmatch(remark)):
@@ -131,17 +136,36 @@ def split_clauses(words_after: str) -> list[Clause]:
     return found
 
 
-def _clauses_of_sentences(sentences: Sequence[str], values: list[Value]) -> list[Clause]:
+def _clauses_of_sentences(text: str, values: list[Value]) -> list[Clause]:
     found: list[Clause] = []
-    for index, written in enumerate(sentences):
+    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    for index, (start, stop) in enumerate(zip(starts, stops, strict=True)):
+        written = text[start:stop]
         sentence = _PASS_LABEL.sub("expected", written)
         if _GREEN_LATER.match(_source(sentence, values)):
             found.clear()
         if index == 0 or _RESULT.match(sentence):
             found += _clauses_of(sentence, values)
+        elif found and text[start - 1] == ";" and _is_further_text(sentence, values):
+            found.append(
+                Clause(normalise(sentence), tuple(values), _source(sentence, values), True)
+            )
         elif not _EMPTY.fullmatch(sentence):
             found.append(Clause("", (), _source(sentence, values)))
     return found
+
+
+def _is_further_text(sentence: str, values: list[Value]) -> bool:
+    """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
+    text = _FURTHER_TEXT.fullmatch(sentence)
+    return text is not None and " " in values[int(text["value"])].text
+
+
+def _end_clause(brackets: re.Match[str]) -> str:
+    """Return brackets as they are; a lone one ends a clause."""
+    return "," if brackets["lone"] else brackets[0]
 
 
 def _is_limit(brackets: re.Match[str]) -> bool:
@@ -157,7 +181,7 @@ def _without_remark(brackets: re.Match[str]) -> str:
 def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
     """Return the clauses of a sentence; none says anything if one takes the others back."""
     found = list(_split_sentence(sentence, values))
-    if found and found[0].text.startswith(_RED):
+    if found and _RED.match(found[0].text):
         found = list(dropwhile(lambda one: not _GREEN_NOW.match(one.source), found)) or found
     if any(_RETRACTING.match(clause.source) for clause in found):
         return [Clause("", (), clause.source) for clause in found]

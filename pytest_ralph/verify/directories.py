@@ -21,10 +21,10 @@ _DIRECTORY = regex(
     re.IGNORECASE,
 )
 _IN_BRACKETS = regex(rf"\s*\(in\s+(?:the\s+)?({_NAME})\)", re.IGNORECASE)
-# In front of a list or a script: `In `web`:`, `(in web/app):`
+# In front of a list, a script or a command: `In `web`:`, `(in web/app):`, `(in `web`) …`
 _AHEAD = regex(
     rf"\W*(?:run |all )?\(?(?:in|from|inside|within|under)\s+(?:the\s+)?({_NAME})"
-    rf"(?:\s+{_KIND})?\)?\s*[:,]",
+    rf"(?:\s+{_KIND})?(?:\)?\s*[:,]|\)\s*$)",
     re.IGNORECASE,
 )
 # Where every command runs anyway.

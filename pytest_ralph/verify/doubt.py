@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.clauses import normalise
-from pytest_ralph.verify.stdout_kind import is_quiet_search, is_search
+from pytest_ralph.verify.stdout_kind import is_quiet_search, is_search, shows_contents
+from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,19 +21,26 @@ _ABSENCE = regex(
     r"(?:contains?|includes?|lists?|shows?|creates?|exists?|appears?|mentions?)\b",
     re.IGNORECASE,
 )
-_FAILURE = regex(r"\W*(?:fails\b(?! 0)|exits (?!0|no |passes|normally|immediately|early))")
-# "→ one import and no other use"
-_SOME_FOUND = regex(r"\W*(?:[1-9]|one|two|three|some)\b", re.IGNORECASE)
+_FAILURE = regex(
+    r"\W*(?:(?:[\w-]+ ){0,4}(?:[\w`:.]*test[\w`:.]*|groups?|cases?|specs?|suites?|assertions?)"
+    r" (?:(?:for|of|in|from) (?:[\w-]+ ){1,4}|\w+ )?)?"
+    r"fails\b(?! 0)(?! (?:tests?|cases?|specs?) )(?! (?:on|in) (?:windows|mac|linux|ci\b))"
+    r"|\W*(?:exits (?!0|no |passes|normally|immediately|early))"
+)
+# "→ one import and no other use", "shows all four places", "used for both"
+_SOME_FOUND = any_of("some found", r"\W*", r"\b")
 # "a failed write returns the old price" tells what the code does.
 _FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = regex(
-    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|0|any|minimal|gone|removed|removal|absent"
+    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|(?<!exits )(?<!exit )(?<!code )0|any|minimal"
+    r"|gone|removed|removal|absent"
     r"|absence|deleted|disappeared|eliminated|(?:fewer|less) (?:[\w-]+ )?than"
     r"|(?:may|might|can|could) (?:still |only )?(?:remain|stay|only|returns?|finds?|shows?|lists?"
     r"|match|appear))\b",
     re.IGNORECASE,
 )
+_HEDGE = regex(r"\b(?:if any|or none|or nothing|or empty|or no)\b", re.IGNORECASE)
 _CODE = regex(r"`[^`]*`")
 
 
@@ -43,9 +51,15 @@ def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
     """
     if not is_search(command) or is_quiet_search(command):
         return False
-    if any(_SOME_FOUND.match(words) for words in unread):
+    if any(map(_claims_hits, unread)) and not any(map(_HEDGE.search, unread)):
         return False
     return any(_MAY_FIND_NOTHING.search(_CODE.sub("", words)) for words in unread)
+
+
+def _claims_hits(words: str) -> bool:
+    """Whether words say that something is found; "lists all uses, if any" does not."""
+    found = _SOME_FOUND.match(words)
+    return found is not None and not _MAY_FIND_NOTHING.search(words, found.end())
 
 
 def may_mean_failure(command: Command, unread: Sequence[str]) -> bool:
@@ -53,6 +67,7 @@ def may_mean_failure(command: Command, unread: Sequence[str]) -> bool:
     for words in unread:
         if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
             return True
-    if is_search(command) or command.stdout is Stdout.STATUS:
+    if is_search(command) or command.stdout is Stdout.STATUS or shows_contents(command):
+        # `cat f` no longer contains `x`: the file is still there.
         return False
     return any(_ABSENCE.match(words) for words in unread)

@@ -52,6 +52,8 @@ _WHOLE_OPS = frozenset(("==", "in", "empty", "lines==", "sum==", "each_line=="))
 _TEXT_OPS = frozenset(("==", "contains"))
 _PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
+# `make config; ./deploy` → `config` exits 0
+_PART_SUCCEEDS = regex(r"(?:→ )?⟦(?P<value>\d+)⟧ exits 0")
 # What may stand behind a statement without changing what it asks.
 _TAIL = any_of("tail", " ", "$")
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
@@ -147,10 +149,20 @@ def _read_clauses(command: Command, said: str) -> Demands:
             continue
         asked = _read_clause(command, clause, clause.goes_on and is_about_output)
         demands.add(asked)
-        # A count of tests is understood too, although nothing checks it.
-        was_unread = bool(asked.unread) and not OUTCOME_COUNT.search(clause.text)
+        was_unread = bool(asked.unread) and not _is_understood(command, clause)
         is_about_output = demands.concern_output or bool(_PRINTING.match(clause.text))
     return demands
+
+
+def _is_understood(command: Command, clause: Clause) -> bool:
+    """Whether it is known what a clause says, although nothing checks it.
+
+    That is a count of tests, or that a part of the command succeeds.
+    """
+    part = _PART_SUCCEEDS.fullmatch(clause.text)
+    if part:
+        return clause.values[int(part["value"])].text in command.text
+    return "⟦" not in clause.text and bool(OUTCOME_COUNT.search(clause.text))
 
 
 def _take_remark(command: Command, clause: Clause, demands: Demands) -> None:
@@ -277,7 +289,8 @@ _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|cr
 _RESULT_VERB = r"(?:(?P<verb>returns|equals|is|expect|→|={1,2}) ?)"
 _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
 _NUMBER = (
-    r"(?:(?:count|value|number|total) )?(?:of )?(?!(?<=all )[1-9])(?P<op>>=|<=|>|<|!=|==?)? ?"
+    r"(?:(?:count|value|number|total|integer) )?(?:of )?(?!(?<=all )[1-9])"
+    r"(?P<op>>=|<=|>|<|!=|==?)? ?"
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
@@ -315,6 +328,13 @@ _AROUND = (
     r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
     r"|dependencies|directories|directory|extension|permission|role|users?))*"
 )
+# `the 3 new groups`
+_TESTS = (
+    rf"(?:(?!all\b){_PLAIN_WORD} |[1-9]\d* ){{0,4}}"
+    r"(?:tests?|groups?|cases?|specs?|suites?|assertions?|scenarios?)"
+)
+# `… for an empty table`
+_CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
 _CHECKED = "|".join(phrases("prose")["checked"])
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
@@ -398,6 +418,15 @@ PATTERNS = (
         ),
         statements.failure,
         when=_may_fail,
+    ),
+    Pattern(
+        "tests that must fail",
+        regex(
+            rf"(?:(?:expect|→|is|shows) )*{_TESTS}{_CASE}"
+            rf" (?:initially |all )?(?:fails|{_VALUES}){_HOW}"
+        ),
+        statements.tests_fail,
+        when=lambda said: statements.runs_tests(said.command),
     ),
     Pattern(
         "names from the command",
@@ -539,6 +568,15 @@ PATTERNS = (
         _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES} in {_PART}"),
         statements.contained,
         when=lambda said: shows_contents(said.command) or searches(said.command),
+    ),
+    Pattern(
+        "text that is printed",
+        regex(
+            rf"{_VALUES}(?: {_PLAIN_WORD}){{0,2}} (?:prints|is (?:prints|shows))"
+            r"(?P<rest> (?:in addition to|along with|besides) .*)?"
+        ),
+        statements.contained,
+        when=_has_texts,
     ),
     # `exits 0, "3 passed"`: a text on its own goes on about the output.
     Pattern(

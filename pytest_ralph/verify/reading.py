@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import read_bare_lines
+from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
@@ -21,6 +21,7 @@ from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.stdout_kind import searches
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of
+from pytest_ralph.verify.work import comes_after_checks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.spans import Mention
 
 _MANUAL = any_of("manual", r"\W*")
+_LOOK = any_of("look", r"\W*")
+# "Visual inspection; `make build` succeeds": the command begins a sentence of its own.
+_SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE)
+_FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # "1 in each" is about files.
@@ -106,6 +111,10 @@ class Reading:
     def checks(self) -> list[Check]:
         return [one.check for one in self.asked]
 
+    @property
+    def commands(self) -> list[str]:
+        return [one.check.command for one in self.asked]
+
     def replace_check(self, index: int, check: Check) -> None:
         self.asked[index] = self.asked[index]._replace(check=check)
 
@@ -152,9 +161,15 @@ def read(text: str) -> Reading:
 def _read_without_backticks(text: str) -> Reading:
     reading = Reading()
     for line in read_bare_lines(text):
+        if line.check and comes_after_checks(line.check.command, reading.commands):
+            reading.unread.append(line.check.command)
+            continue
         reading.unread += line.unread
         if line.check is not None:
             reading.asked.append(Asked(line.check))
+    if not reading.asked and not reading.unread:
+        marked = with_backticks(text)
+        return read(marked) if marked else reading
     return reading
 
 
@@ -165,6 +180,8 @@ def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
 
 
 def _is_manual(passage: Passage) -> bool:
+    if _LOOK.match(passage.lead):
+        return not (passage.has_code and _SENTENCE_BEFORE.search(passage.lead))
     return bool(_MANUAL.match(passage.lead))
 
 
@@ -174,6 +191,9 @@ def _states_result(words: str) -> bool:
 
 def _take_script(script: Script, reading: Reading) -> None:
     check, unread = read_script(script, reading.previous)
+    if check is not None and comes_after_checks(check.command, reading.commands):
+        reading.unread.append(f"`{' '.join(check.command.split())}`")
+        return
     reading.unread += unread
     if check is not None:
         reading.asked.append(Asked(check._replace(directory=reading.directory)))
@@ -190,6 +210,8 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
     if reading.asked and _RECORD.match(passage.lead):
         # A record of an earlier run asks for nothing.
         return
+    if _LOOK.match(passage.lead):
+        reading.unread.append(tidied(_FIRST_SENTENCE.split(passage.lead, maxsplit=1)[0]))
     _take_mentions(passage, reading)
     if not passage.listed:
         reading.common = words if words.endswith(":") else ""
@@ -199,7 +221,7 @@ def _take_passage(passage: Passage, reading: Reading) -> None:
 
 def _take_mentions(passage: Passage, reading: Reading) -> None:
     """Take the commands of a passage; without one, its words may be about the command before."""
-    found = find_commands(passage, is_first=not reading.asked)
+    found = find_commands(passage, reading.commands)
     if not found and reading.asked:
         _take_words(passage.prose, reading)
         return

@@ -20,7 +20,7 @@ from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, phrases
-from pytest_ralph.verify.work import is_work
+from pytest_ralph.verify.work import comes_after_checks, is_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,6 +96,8 @@ _LEADS_TO = any_of(
     "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
 )
 # `Exit code 2 from `x``, `no errors in `x``
+# `(unit) `make test`, (in `web`) `npm test``
+_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
 _RESULT_OF = any_of(
     "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
 )
@@ -105,6 +107,10 @@ _NONE_IN = regex(
 )
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
+# `git commit` is rejected: a check of a hook.
+_STATED_OUTCOME = any_of(
+    "stated outcome", r"\W*(?:(?:also|then|now|must|should|still|that) )*", r"\b"
+)
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 _JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
@@ -147,7 +153,7 @@ class Span:
         self,
         pieces: Sequence[Piece],
         index: int,
-        has_command: bool,
+        earlier: Sequence[str],
         alone: bool,
         name_before: Likeness | None,
     ) -> None:
@@ -160,8 +166,9 @@ class Span:
         is_joined = bool(_LIST_JOINT.fullmatch(self.lead))
         self.follows_name = is_joined and name_before is Likeness.SURE
         self.follows_word = is_joined and name_before is not None
-        # Whether an earlier span of the field is a command, and whether this is all of the field.
-        self.has_command = has_command
+        # The commands of the field before it, and whether this is all of the field.
+        self.earlier = earlier
+        self.has_command = bool(earlier)
         self.alone = alone
 
     @cached_property
@@ -254,12 +261,24 @@ def _is_headed(span: Span) -> bool:
     return bool(_HEADING.fullmatch(span.clause))
 
 
+def _changes_repository_afterwards(span: Span) -> bool:
+    """`make check`, then `git commit`: what comes after the check.
+
+    Where the first command of the field is one already, they prepare each other.
+    """
+    if _STATED_OUTCOME.match(span.said_after):
+        return False
+    return comes_after_checks(span.text, span.earlier)
+
+
 def _is_asked_for(span: Span) -> bool:
     """Whether it starts its clause, or stands behind words that lead to a command.
 
     "Fixes the crash in `npm run build`" mentions one in passing.
     """
     if span.is_offered or span.text.lstrip().startswith("&&"):
+        return True
+    if _LABEL_IN_BRACKETS.search(span.before):
         return True
     if _LEADS_TO.search(span.before):
         return True
@@ -334,6 +353,7 @@ RULES = (
         lambda span: _MADE_WITH.search(span.before) and is_work(span.text),
         Use.OPTIONAL,
     ),
+    SpanRule("changes the repository", _changes_repository_afterwards, Use.OPTIONAL),
     SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
     SpanRule(
         "step before",
@@ -364,17 +384,17 @@ class Mention(NamedTuple):
     is_optional: bool = False
 
 
-def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
-    """Return the commands of a passage, in order. `is_first`: the field has none before it."""
+def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
+    """Return the commands of a passage, in order; `earlier` are those of the field before it."""
     pieces = passage.pieces
     codes = [index for index, piece in enumerate(pieces) if piece.kind == "code"]
     words_around = prose([piece for piece in pieces if piece.kind == "prose"])
-    alone = is_first and len(codes) == 1 and not words_around.strip(" .:-")
+    alone = not earlier and len(codes) == 1 and not words_around.strip(" .:-")
     chosen: list[tuple[int, Use]] = []
-    has_command = not is_first
+    known = list(earlier)
     name_before: Likeness | None = None
     for index in codes:
-        span = Span(pieces, index, has_command, alone, name_before)
+        span = Span(pieces, index, known, alone, name_before)
         use = use_of(span)
         if use is Use.NAME:
             name_before = span.likeness
@@ -383,7 +403,7 @@ def find_commands(passage: Passage, is_first: bool) -> list[Mention]:
         if _only_starts_a_server(pieces, index):
             use = Use.OPTIONAL
         if use is Use.RUN:
-            has_command = True
+            known.append(span.text)
         chosen.append((index, use))
     return _mentions(pieces, chosen)
 
@@ -457,6 +477,10 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
 def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
     """Whether a command starts something that a person, or a later step, is to look at."""
     command = pieces[index].text.strip()
+    words_behind = _PARENTHESES.sub("", prose(pieces[index + 1 : index + 2]))
+    if _STATUS_BEHIND.match(words_behind):
+        # `docker compose up migrate` → exit 0: this one ends.
+        return False
     if Command.parse(command).last.never_ends:
         return True
     if not _SERVER.match(command):

@@ -46,13 +46,18 @@ _NOT_LITERAL = regex(
     # "ok. N passed", "12/N", "in XX files"
     r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
     r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
+    # Go pads the lines of its packages.
+    r"|^ok\s+\S+/\S+$"
     r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
+# `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
+_OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
 _DIRECTORY = regex(r"^([\w.-]+)/$")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
+_SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
@@ -110,7 +115,8 @@ class Statement(NamedTuple):
 
     @property
     def values(self) -> list[Value]:
-        indexes = split_indexes(self.group("values") or self.group("created"))
+        written = self.group("values") or self.group("created")
+        indexes = split_indexes(written) if written else []
         return [self.clause.values[index] for index in indexes]
 
     @property
@@ -122,10 +128,16 @@ class Statement(NamedTuple):
         has_name = any(value.kind == "name" for value in values)
         if has_name and not lists_names(self.command):
             return []
-        if any(_NOT_LITERAL.search(value.text) for value in values):
+        texts = [_without_open_end(value.text) for value in values]
+        if any(map(_NOT_LITERAL.search, texts)):
             return []
         # A directory is listed without the slash at its end.
-        return [_DIRECTORY.sub(r"\1", value.text) for value in values if value.text]
+        return [_DIRECTORY.sub(r"\1", text) for text in texts if text]
+
+    @property
+    def are_cut(self) -> bool:
+        """Whether only the beginning of a text is known: `Wrote 52 files …`."""
+        return any(_without_open_end(value.text) != value.text for value in self.values)
 
     @property
     def has_texts(self) -> bool:
@@ -137,6 +149,11 @@ class Statement(NamedTuple):
         word = self.group("word")
         found = re.search(rf"(?i)(?<!\w){re.escape(word)}(?!\w)", self.clause.source)
         return found[0] if found else word
+
+
+def _without_open_end(text: str) -> str:
+    cut = _OPEN_END.fullmatch(text)
+    return cut["start"] if cut and _NOT_LITERAL.search(text) else text
 
 
 def _number(text: str) -> int | float:
@@ -173,6 +190,20 @@ def is_about_this_run(said: Statement) -> bool:
     Tests have no input: they fail on what they test.
     """
     return not said.group("where") or bool(_RUNS_TESTS.search(said.command.text))
+
+
+def runs_tests(command: Command) -> bool:
+    return command.last.role == "test" or bool(_RUNS_TESTS.search(command.text))
+
+
+def tests_fail(said: Statement) -> Answer:
+    """`the 3 new groups FAIL`: how many do is not checked."""
+    if _SYSTEM.search(said.group("where")):
+        # "old tests fail on Windows" tells nothing about this system.
+        return None
+    if any(value.text.upper() not in _FAILING for value in said.values):
+        return None
+    return [NONZERO]
 
 
 def failure_count(said: Statement) -> Answer:
@@ -239,6 +270,9 @@ def nonzero(said: Statement) -> Answer:
 def silence(said: Statement) -> Answer:
     if said.is_of_each and lists_names(said.command):
         # `ls a b`: "both empty" is about the files.
+        return None
+    if said.is_of_each and said.clause.goes_on and shows_contents(said.command):
+        # `git diff`: "keys only, all empty" is about what it shows.
         return None
     is_empty_tool = said.clause.source == "empty" and said.is_of_tool
     if is_empty_tool and not compares(said.command):
@@ -331,7 +365,7 @@ def whole_text(said: Statement) -> Answer:
     texts = said.texts
     if said.is_choice:
         return [Expect("stdout", "in", OneOf(texts))]
-    if len(texts) > 1:
+    if len(texts) > 1 or said.are_cut:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]

@@ -28,7 +28,9 @@ _WORD_ORDER = (
 _FULL_WIDTH = str.maketrans(
     "，、。；：（）“”「」＞＜＝０１２３４５６７８９", ',,.;:()""""><=0123456789'
 )
-_OTHER_SCRIPT = regex("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_OTHER_SCRIPT = regex(
+    "[\u3000-\u303f\uff00-\uffef\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+)
 _LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
 # What is left of a Japanese clause once its words are translated.
 _PARTICLE = regex(r"(?<!\S)(?:こと|[がはをにでともの])+(?!\S)")

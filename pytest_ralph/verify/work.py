@@ -9,9 +9,20 @@ from pytest_ralph.shell.stdout import has_option
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_ralph.shell.command import Stage
 
 _CHANGING = frozenset("chmod cp kill killall ln mkdir mv pkill rm rmdir tee touch".split())
+_REMOVING = frozenset(("rm", "rmdir"))
+_GIT_CHANGING = frozenset(
+    "add am checkout cherry-pick clean commit merge mv pull push rebase reset restore revert rm"
+    " stash switch".split()
+)
+# `git stash list`
+_GIT_LISTING = (("list",), ("show",))
+_TRIAL_OPTION = regex(r"--dry-run|--check")
+_DELETE_OPTION = regex(r"-[dDmM]|--delete|--move")
 # `yarn` installs, `yarn lint` runs a script.
 _INSTALLING = frozenset(
     "add ci create download get i init install remove require restore sync tidy uninstall update"
@@ -26,6 +37,30 @@ def is_work(command_line: str) -> bool:
     stages = Command.parse(command_line).own_stages
     doing = [stage for stage in stages if stage.program not in _PREPARING]
     return bool(doing) and all(map(_changes_something, doing))
+
+
+def changes_repository(command_line: str) -> bool:
+    """Whether a command only does work, such as `git commit`, `git stash` or `rm -r dist`."""
+    stages = Command.parse(command_line).own_stages
+    return any(map(_changes_history_or_files, stages)) and is_work(command_line)
+
+
+def comes_after_checks(command_line: str, earlier: Sequence[str]) -> bool:
+    """Whether a command changes the repository behind others that only look at it."""
+    return bool(earlier) and not changes_repository(earlier[0]) and changes_repository(command_line)
+
+
+def _changes_history_or_files(stage: Stage) -> bool:
+    if stage.program in _REMOVING:
+        return True
+    if stage.program != "git" or has_option(stage, _TRIAL_OPTION):
+        return False
+    subcommand = stage.operands[:1]
+    if subcommand == ("branch",):
+        return has_option(stage, _DELETE_OPTION)
+    if subcommand == ("tag",):
+        return _changes_something(stage)
+    return not _GIT_CHANGING.isdisjoint(subcommand) and stage.operands[1:2] not in _GIT_LISTING
 
 
 def _changes_something(stage: Stage) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.spec.fields import NOTE, under_label
 from pytest_ralph.text.markdown import closing_fence, dedent
 from pytest_ralph.text.regex import regex
 
@@ -17,17 +18,28 @@ if TYPE_CHECKING:
 
 _BULLET = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
 _RUN = regex(
-    _BULLET + r"\**Run(?:[ \t]+[^:`*\n]{1,40})?:?\**:?[ \t]*(?P<command>`[^`\n]+`)?", re.IGNORECASE
+    _BULLET
+    + rf"\**Run(?P<how>(?:[ \t]+[^:`*(\n]{{1,40}})?{NOTE}?:?\**{NOTE}?):?\**[ \t]*"
+    + r"(?P<command>`[^`\n]+`)?",
+    re.IGNORECASE,
 )
 # `Run: make check`, without backticks.
 _RUN_BARE = regex(
-    _BULLET + r"(?:\*\*)?Run(?::\*\*|\*\*:|:)[ \t]+(?P<command>[^`\s][^`\n]*)", re.IGNORECASE
-)
-_EXPECTED = regex(
-    _BULLET + r"\**Expect(?:ed)?(?:[ \t]+(?:output|result|results))?:?\**[ \t]*:[ \t]*(?P<text>.*)",
+    _BULLET + rf"(?:\*\*)?Run{NOTE}?(?::\*\*|\*\*{NOTE}?:|:)[ \t]+(?P<command>[^`\s][^`\n]*)",
     re.IGNORECASE,
 )
-_EXPECTED_BOLD = regex(_BULLET + r"\*\*Expected[^*\n]{0,20}:\*\*[ \t]*(?P<text>.*)", re.IGNORECASE)
+# `Run (no network needed):`, with the command on the line below.
+_RUN_BELOW = regex(_BULLET + r"\**Run\b[^`\n]*:[*]*[ \t]*", re.IGNORECASE)
+_ONLY_CODE = regex(r"[ \t]*(?P<command>`[^`\n]+`)[ \t]*")
+_EXPECTED = regex(
+    _BULLET
+    + r"\**Expect(?:ed)?(?:[ \t]+(?:output|result|results))?"
+    + rf"{NOTE}?:?\**{NOTE}?[ \t]*:\**[ \t]*(?P<text>.*)",
+    re.IGNORECASE,
+)
+_EXPECTED_BOLD = regex(
+    _BULLET + rf"\*\*Expected[^*()\n]{{0,20}}{NOTE}?:\*\*[ \t]*(?P<text>.*)", re.IGNORECASE
+)
 _FENCE = regex(r"[ \t]*(?P<fence>`{3,}|~{3,})(?P<language>[\w+-]*)[ \t]*$")
 _SHELL_LANGUAGES = ("", "bash", "sh", "shell", "zsh", "console", "terminal")
 # `FAIL with "…"`, `Tests fail because …`, `2 failed`; not `no errors`, `0 failures`.
@@ -58,6 +70,7 @@ def read_run_steps(lines: Sequence[str]) -> list[RunStep]:
 def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
     """Yield each command that an expectation follows."""
     command = ""
+    previous = ""
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -70,7 +83,7 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
             command = ""
             if fence["language"].lower() in _SHELL_LANGUAGES:
                 content = dedent("\n".join(["", *lines[number:end]])).strip("\n")
-                command = f"```bash\n{content}\n```"
+                command = _under_run(previous, f"\n```bash\n{content}\n```").lstrip("\n")
             number = end + 1
             continue
 
@@ -82,18 +95,29 @@ def _all_steps(lines: Sequence[str]) -> Iterator[RunStep]:
             continue
         if line.strip():
             # Anything else between command and expectation separates them.
-            command = _command(line)
+            command = _command(line, previous)
+            previous = line
 
 
-def _command(line: str) -> str:
-    """Return the command of a line `Run: …`, or an empty string."""
+def _command(line: str, previous: str) -> str:
+    """Return the command of a line `Run: …`, or of the line below `Run:`, or an empty string."""
+    only_code = _ONLY_CODE.fullmatch(line)
+    if only_code and _RUN_BELOW.fullmatch(previous):
+        return _under_run(previous, only_code["command"])
     run = _RUN.match(line)
     if run is None:
         return ""
     if run["command"]:
-        return run["command"]
+        return _under_run(line, run["command"])
     bare = _RUN_BARE.fullmatch(line)
     return bare["command"].strip() if bare else ""
+
+
+def _under_run(line: str, command: str) -> str:
+    """Return a command with what a line such as `Run (in web):` says about it."""
+    run = _RUN.match(line)
+    how = run["how"].strip(" \t*:()") if run else ""
+    return under_label("", f"({how})", command)
 
 
 def _next_line(lines: Sequence[str], start: int) -> str:

@@ -7,6 +7,7 @@ import pytest
 from pytest_ralph.spec.fields import as_mapping, read_fields, read_files
 from pytest_ralph.spec.task_verify import inline_verify, verify_text
 from pytest_ralph.text.markdown import dedent
+from pytest_ralph.verify.read import read_verify
 
 
 def fields_of(text: str) -> dict[str, str]:
@@ -195,3 +196,70 @@ def test_a_verify_that_is_only_quoted_or_has_a_line_of_its_own_elsewhere_is_not_
     assert verify_text(read_fields(["- **Do**: write `a · **Verify**: b`"], 0, 1, ())) == ""
     lines = ["- **Do**: this · **Verify**: `x`", "- **Verify**: `y`"]
     assert verify_text(read_fields(lines, 0, 2, ())) == "`y`"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`a` passes. **Commit (protected):** `x` → `git commit`",
+        "`a` passes. **Commit** (one): `x`",
+        "`a` passes · **Files**: `b.sh`",
+        "`a` passes | **Depends on**: 1.1",
+        "`a` passes. Commit: `x`",
+        "`a` passes. Commit (one): `x`",
+        "`a` passes. **Do**:\n    1. `x`",
+    ],
+)
+def test_a_field_ends_where_another_begins_on_its_line(text: str) -> None:
+    fields = read_fields([f"  - **Verify**: {text}"], 0, 1, ())
+    assert verify_text(fields) == "`a` passes" + "." * ("passes." in text)
+
+
+def test_a_label_within_a_line_follows_a_number_too() -> None:
+    text = fields_of("- **Verify**: `a` exits 0. **Commit**: `x`")["Verify"]
+    assert text == "`a` exits 0."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`a` prints `Done. **Files**: 3`",
+        '`a` prints "Done. **Files**: 3"',
+        "`ls` is short. Files: 3 of them",
+        "all:\n    1. **Files**: `a`\n    - **Do**: `b`",
+        "the page has **Files:** and `a`",
+        "`a` passes. **Unit**: `b`",
+        "`a` passes. **Expected**: 3",
+        "`a` lists all. files: 3 of them",
+    ],
+)
+def test_other_words_do_not_end_a_verify_field(text: str) -> None:
+    assert fields_of(f"- **Verify**: {text}")["Verify"].replace("  ", "") == text.replace("  ", "")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Verify (by hand)",
+        "Verify (if there is a phone)",
+        "Verify (end to end, if there is a phone)",
+        "Verify (optional)",
+    ],
+)
+def test_a_remark_in_a_label_leaves_it_to_a_person(label: str) -> None:
+    for line in (f"- **{label}**: `a`", f"- {label}: `a`", f"- {label}:\n  - `a`"):
+        text = fields_of(line)["Verify"]
+        assert read_verify(text).manual
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- [ ] 1 A. **Verify (unit):** `x`",
+        "- [ ] 1 A. **Verify** (unit): `x`",
+        "- [ ] 1 A. Verify (unit): `x`",
+        "- [ ] 1 A. **Verify**: `x`. **Commit (one)**: `y`",
+    ],
+)
+def test_a_label_within_a_title_may_have_a_remark(line: str) -> None:
+    assert inline_verify(line).strip(" .") == "`x`"

@@ -54,10 +54,38 @@ def test_a_step_that_has_to_succeed_is_a_check(expected: str) -> None:
         "Run:\n\n```bash\nmake\n```\n\nExpected: PASS",
         "Run the tests:\n```\nmake\n```\nExpected output: PASS",
         "```sh\nmake\n```\n\n**Expected**: PASS",
+        "Run (no network needed, bash):\n`make`\nExpected: PASS",
+        "Run:\n`make`\n\nExpected: PASS",
+        "Run (bash): `make`\nExpected (after step 2): PASS",
+        "**Run (bash):** `make`\n**Expected (after step 2):** PASS",
+        "**Run** (bash): `make`\n**Expected** (after step 2): PASS",
+        "Run (bash): make\nExpected output (stdout): PASS",
     ],
 )
 def test_a_step_is_written_in_many_ways(step: str) -> None:
     assert commands(f"## Task 1: A\n\nDo it.\n\n{step}\n") == ["make"]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "Run (by hand): `make`",
+        "Run (optional): `make`",
+        "Run (if there is a phone):\n`make`",
+        "Run this only if there is a phone:\n\n```bash\nmake\n```",
+    ],
+)
+def test_a_step_that_is_left_to_a_person_is_reported(run: str) -> None:
+    (task,) = Spec.parse(f"### Task 1: A\n\n{run}\nExpected: PASS\n").tasks
+    assert task.verify.manual
+    assert task.verify.checks == ()
+
+
+def test_a_step_that_commits_behind_a_check_is_reported() -> None:
+    steps = "Run: `make`\nExpected: PASS\n\nRun: `git commit -am x`\nExpected: one commit\n"
+    (task,) = Spec.parse(f"### Task 1: A\n\n{steps}").tasks
+    assert task.verify.describe() == "make"
+    assert "`git commit -am x`" in task.verify.unread
 
 
 @pytest.mark.parametrize("run", ["the whole suite", "it again", "all of the tests above"])

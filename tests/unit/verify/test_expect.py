@@ -398,7 +398,7 @@ def test_texts_are_read(words: str, wanted: Wanted) -> None:
         (LINES, "returns nothing apart from the two notes", []),
         ("wc -l src/*.py", "— no file over 400 lines", []),
         ("sed -n 1,9p a.py", "-> `start` waits for `ready`, and `stop` clears it", []),
-        ("cat key.pub", "→ outputs `cache-1:<PUBLIC_KEY>`", []),
+        ("cat key.pub", "→ outputs `cache-1:<PUBLIC_KEY>`", [("stdout", "contains", "cache-1:")]),
         ("cat a.rs", "contains `Vec<String>`", [("stdout", "contains", "Vec<String>")]),
         ("curl localhost/old", "returns an error", []),
         ("sed -n 1,9p a.py", "→ manual inspection shows every `start()` is guarded", []),
