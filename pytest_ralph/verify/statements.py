@@ -48,6 +48,7 @@ _NOT_LITERAL = regex(
     r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
     r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
+    r"|[:=] ?[NXM]$"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 _DIRECTORY = regex(r"^([\w.-]+)/$")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 # Chinese, Japanese and Korean do not put spaces between words.
 _FIRST_CJK = 0x2E80
+_LOOK_AROUND = regex(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
+_GROUP = regex(r"\((?:\?:)?(?P<inside>[^()]*)\)(?P<optional>[?*]?)")
+_OPTIONAL_LETTER = regex(r"(?:\[[^\]]*\]|\\?.)[?*]")
 
 
 def words(table: str, key: str) -> frozenset[str]:
@@ -46,14 +49,14 @@ def phrases(table: str) -> dict[str, list[str]]:
 def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     """Return a function that replaces every entry of `table` in a text by its key.
 
-    The entries are regular expressions. Where several match, the longest entry wins; one that does
-    not start with a letter comes last. The row `without` is not used.
+    The entries are regular expressions. Where several match, the one that needs most letters wins;
+    one that does not start with a letter comes last. The row `without` is not used.
     """
     entries: list[tuple[str, str]] = []
     for key, row in phrases(table).items():
         if key != without:
             entries += [(entry, key) for entry in row]
-    entries.sort(key=lambda entry_and_key: len(entry_and_key[0]), reverse=True)
+    entries.sort(key=lambda entry_and_key: _length(entry_and_key[0]), reverse=True)
     # Entries are tried by their first letter: all of them at every position would be slow.
     by_letter: dict[str, list[str]] = {}
     for at, (entry, _) in enumerate(entries):
@@ -71,6 +74,15 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     return lambda text: pattern.sub(replace, text)
 
 
+def _length(entry: str) -> tuple[int, int]:
+    """Return how many letters an entry matches at least, and how long it is itself."""
+    shortest = _LOOK_AROUND.sub("", entry)
+    while group := _GROUP.search(shortest):
+        kept = "" if group["optional"] else min(group["inside"].split("|"), key=len)
+        shortest = shortest[: group.start()] + kept + shortest[group.end() :]
+    return len(_OPTIONAL_LETTER.sub("", shortest)), len(entry)
+
+
 def _first_letter(entry: str) -> str:
     """Return the letter that an entry starts with, or an empty string if it may be several."""
     first = entry[0]
@@ -81,9 +93,9 @@ def _first_letter(entry: str) -> str:
 
 def _bounded(entry: str) -> str:
     """Return the pattern of an entry that does not match inside a longer word."""
-    first = entry.lstrip("(?:")[0]
-    if ord(first) >= _FIRST_CJK:
+    if any(ord(letter) >= _FIRST_CJK for letter in entry):
         return entry
+    first = entry.lstrip("(?:")[0]
     before = r"(?<![\w-])" if first.isalpha() else ""
     after = r"(?![\w-])" if entry[-1].isalpha() or entry[-1] in "?)" else ""
     return f"{before}{entry}{after}"
