@@ -46,11 +46,12 @@ _TEXT = r"(?:`[^`\n]+`|\"[^\"\n]+\")"
 _NOUN = (
     r"(?:stdout|output|files?|lines?|matches|match|results?|errors?|warnings?|changes?|failures?)"
 )
-_PRINTS = r"(?:returns(?! nothing)|prints|shows|contains)"
+_PRINTS = r"(?:returns(?! nothing| empty)|prints|shows|contains)"
 _END = r"(?=\s*(?:$|[.,;:!?)\n→]|(?:and|or|then|verify)\b))"
 _FRENCH_NOT = r"(?:pas|plus|jamais)\b"
 _JAPANESE_NOT = r"(?:ない|ません|ず)(?:こと)?"
-_PREFIX = r"(?:aus|zurück|an|terug|weer|ut)(?!\w)"
+_PREFIX = r"(?:aus|zurück|an|mehr|op|terug|weer|ut)(?!\w)"
+_DENIED = r"(?:(?:not|no|non|ne|does not)\s+)"
 _NUMBER = r"(?<![\w.,-])\d+"
 _COMPARED = r"(?:(?:at least|at most|more than|less than)\s+)?"
 _VALUE = (
@@ -82,14 +83,22 @@ _ORDER = (
         r"|\b(?:no|without)\s+(?:stdout|output|prints)\b(?!\s*[`\"])",
         " returns nothing ",
     ),
-    (rf"\b(?!stdout|output)({_NOUN})\s+returns nothing\b", r" no \1 "),
+    (rf"\b(?!stdout|output)({_NOUN})\s+returns (?:nothing|empty)\b", r" no \1 "),
     (rf"(?:\bno\s+)?\b({_NOUN})\s+is absent\b", r" no \1 "),
-    (rf"\b{_PRINTS}\s+returns nothing(?:\s+{_PREFIX})?", " returns nothing "),
+    # "no devuelve nada", "ничего не находит": both words deny
+    (rf"\b{_DENIED}?(?:should\s+)?(?:{_PRINTS}|found)\s+returns nothing\b", " returns nothing "),
+    (rf"\b{_DENIED}should\s+returns nothing\b", " returns nothing "),
+    (
+        rf"\breturns nothing\s+{_DENIED}?(?:should\s+)?(?:(?:{_PRINTS}|found)\b|{_PREFIX})",
+        " returns nothing ",
+    ),
+    (rf"(?<!not )\b{_PRINTS}\s+returns empty\b", " returns nothing "),
+    (rf"\breturns empty\s+{_PRINTS}\b", " returns nothing "),
     # "gibt `x` aus": the verb is in two parts
     (rf"({_PRINTS}\s+(?:\w+\s+){{0,2}}{_VALUE})\s+{_PREFIX}", r" \1 "),
     (rf"{_VALUE}\s+is absent\b", r" does not contain \1 "),
     (rf"\bis absent\s+(?={_TEXT})", " does not contain "),
-    (rf"\breturns nothing\s+{_NOUN}\b", " returns nothing "),
+    (rf"\breturns (?:nothing|empty)\s+{_NOUN}\b", " returns nothing "),
     # "`x` and `y` prints", "3 returns"
     (rf"{_VALUE}\s+(?:{_PRINTS}|appears)\s*{_JAPANESE_NOT}", r" does not contain \1 "),
     (rf"\b({_NOUN})\s+[がはも]?\s*(?:{_PRINTS}|appears)\s*{_JAPANESE_NOT}", r" no \1 "),
