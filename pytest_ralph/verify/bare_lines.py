@@ -18,6 +18,7 @@ from pytest_ralph.verify.commands import (
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
+from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, words
 
 # A backslash continues a line.
@@ -155,7 +156,7 @@ def _read_line(written: str) -> BareLine | None:
     """Read one line; None if it is prose."""
     bare = _BULLET.sub("", written).strip().strip("*_")
     bare = without_prompt(_LABEL.sub("", bare).strip())
-    command, remark = _split(bare)
+    command, remark = _split_translated(bare)
     if _FULL_STOP.search(command):
         command = _FULL_STOP.sub("", command)
         if not shows_command(command) and not _is_known_call(command):
@@ -205,6 +206,15 @@ def _split(line: str) -> tuple[str, str]:
         return line.strip(), ""
     command = line[: remark.start()].strip()
     return _LAST_MARK.sub("", command), line[remark.start() :]
+
+
+def _split_translated(line: str) -> tuple[str, str]:
+    """Return what `_split` does, where the words behind the command are of any language."""
+    if not line.isascii():
+        command, remark = _split(in_english(line))
+        if remark and line.startswith(command):
+            return command, line[len(command) :]
+    return _split(line)
 
 
 def _without_quoted(line: str) -> str:

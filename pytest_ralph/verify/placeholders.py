@@ -11,7 +11,7 @@ from pytest_ralph.text.markdown import heredoc_delimiter
 from pytest_ralph.text.regex import regex
 
 # `<name>`, with no blank at either end: `sort <in >out` reads one file and writes another.
-_IN_BRACKETS = regex(r"(?<!<)<[A-Za-z](?:[\w .|/-]*[\w.|/-])?>")
+_IN_BRACKETS = regex(r"(?<!<)<[^\W\d_](?:[\w .|/-]*[\w.|/-])?>")
 _LEFT_OUT = regex(r"…|(?<!\S)\[?\.\.\.\]?(?![^\s/])|[\"']\.\.\.[\"']|\{\{ ?[A-Za-z][\w -]* ?\}\}")
 # `-H "Cookie: ..."`, `-H "Authorization: Bearer <token>"`, `-k "<name>"`
 _HEADER_LEFT_OUT = regex(

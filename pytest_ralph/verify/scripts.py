@@ -9,9 +9,11 @@ from pytest_ralph.verify.commands import Likeness, likeness
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
+from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     from pytest_ralph.verify.model import Expect
@@ -24,6 +26,9 @@ _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")
 _COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
+_FOREIGN_COMMENT = regex(r"(?:^|\s)#\s*(?P<words>\S.*)$")
+_EXPECTING = any_of("comment", r"\s*")
+_CONTINUED = regex(r"\\\n\s*")
 _SOMEWHERE = {
     "==": "contains",
     "contains": "contains",
@@ -50,9 +55,10 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
         return None, [f"{previous} {_shown(command)}"]
     expect: list[Expect] = []
     unread: list[str] = []
-    for line, words in _expecting_lines(command):
+    lines = _CONTINUED.sub(" ", command)
+    for line, words in _expecting_lines(lines):
         asked = read_expectations(line, words).expect
-        if _prints_more_than(line, command):
+        if _prints_more_than(line, lines):
             asked = _somewhere(asked)
         if not asked:
             unread.append(words)
@@ -108,13 +114,21 @@ def _expecting_lines(script: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     previous = ""
     for line in script.split("\n"):
-        comment = _COMMENT.search(line)
+        comment = _COMMENT.search(line) or _foreign_comment(line)
         code = line[: comment.start()] if comment else line
         if _is_code(code):
             previous = code.strip()
         if comment and previous:
             found.append((previous, comment["words"]))
     return found
+
+
+def _foreign_comment(line: str) -> re.Match[str] | None:
+    """Find a comment that expects something in the words of another language."""
+    comment = _FOREIGN_COMMENT.search(line)
+    if comment and _EXPECTING.match(in_english(comment["words"])):
+        return comment
+    return None
 
 
 def _somewhere(asked: Sequence[Expect]) -> list[Expect]:

@@ -113,14 +113,14 @@ _STATED_OUTCOME = any_of(
 )
 _OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
-_JOINING = regex(r"\W*(?:and|or|then|and then)?\W*", re.IGNORECASE)
+_JOINING = regex(r"\W*(?:and|or|then|and then|y|e|i|et|und)?\W*", re.IGNORECASE)
 # In front of everything else these are commands; anywhere else they are mostly values.
 _CONSTANT = ("true", "false")
 # "`true`, and the page looks right": the words are about something else.
 _NEXT_CLAUSE = regex(
     r"[,.;:]\s|\s*[—–-]\s|\s*and\s+\w|\s+(?:should (?:not )?print|creates)\s", re.IGNORECASE
 )
-_SENTENCE_END = regex(r"[.;·•]\s|\n")
+_SENTENCE_END = regex(r"[.;·•]\s|[。；]|\n")
 _LAST_CLAUSE = regex(
     r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
     r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
@@ -128,7 +128,7 @@ _LAST_CLAUSE = regex(
 # What only joins a command to the next one.
 _CONNECTIVE = regex(
     r"[\s,;]*\b(?:and then|(?:and )?finally|(?:and )?lastly|followed by|and|or|then|plus"
-    r"|y|e|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
+    r"|y|e|i|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
     r"(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
     re.IGNORECASE,
 )

@@ -50,6 +50,7 @@ _NOT_LITERAL = regex(
     r"|^ok\s+\S+/\S+$"
     r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
     r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
+    r"|[:=] ?[NXM]$"
     r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
 )
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.

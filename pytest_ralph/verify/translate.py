@@ -1,73 +1,205 @@
 """Translation of the words that matter in a Verify field from other languages into English.
 
-Expectations are read in English only. The table is vocabulary/languages.txt.
+Expectations are read in English only. Words are replaced by the table vocabulary/languages.txt;
+what English says in another order is then moved, by the few rules of _ORDER.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, rewriter, words
 
-_PRINTED = r"(`[^`\n]+`|\"[^\"\n]+\"|「[^」\n]+」|\d+)\s*(?:件|行)?\s*(?:を|が|と)"
-# Where a language puts the verb last, the number or text it is about is moved behind it.
-_WORD_ORDER = (
-    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以上"), r" at least \1 "),
-    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*以下"), r" at most \1 "),
-    (regex(r"(\d+)\s*(?:件|行|個|つ)?\s*未[満满]"), r" less than \1 "),
-    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*이상"), r" at least \1 "),
-    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*이하"), r" at most \1 "),
-    (regex(r"(\d+)\s*(?:개|건|줄|행)?\s*미만"), r" less than \1 "),
-    (regex(rf"{_PRINTED}\s*返\S*"), r" returns \1 "),
-    (regex(rf"{_PRINTED}\s*(?:出力|表示)\S*"), r" shows \1 "),
-    (regex(rf"{_PRINTED}\s*含ま(?:ない|れない|れていない)\S*"), r" does not contain \1 "),
-    (regex(rf"{_PRINTED}\s*含\S*"), r" contains \1 "),
-    (regex(r"не равен нулю"), " non-zero "),
-)
 _FULL_WIDTH = str.maketrans(
-    "，、。；：（）“”「」＞＜＝０１２３４５６７８９", ',,.;:()""""><=0123456789'
+    {
+        **dict(zip("＞＜＝０１２３４５６７８９＋／", "><=0123456789+/", strict=True)),
+        **dict(zip("，、。；：！？", (", ", ", ", ". ", "; ", ": ", "! ", "? "), strict=True)),
+        **dict(zip("（）【】", (" (", ") ", " (", ") "), strict=True)),
+    }
 )
-_OTHER_SCRIPT = regex(
-    "[\u3000-\u303f\uff00-\uffef\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+_SPAN = regex(r"(`[^`]*`)")
+_QUOTED = regex(r"(`[^`]*`|\"[^\"\n]*\")")
+# What other languages put a text into; German closes with the mark that opens in English.
+_QUOTES = regex(
+    r"「([^」\n]*)」|『([^』\n]*)』|《([^》\n]*)》|“([^”\n]*)”|«\s*([^»\n]*?)\s*»|„([^“”\"\n]*)[“”\"]"
 )
-_LATIN_WORD = regex("[a-zà-ÿăđĩũơư\u1ea0-\u1ef9]{2,}")
-# What is left of a Japanese clause once its words are translated.
-_PARTICLE = regex(r"(?<!\S)(?:こと|[がはをにでともの])+(?!\S)")
-_QUOTED = regex(r"(`[^`]*`|\"[^\"]*\")")
+_OTHER_SCRIPT = regex("[\u0400-\u04ff\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff01-\uff5e]")
+_LATIN_WORD = regex("[a-zß-öø-ÿ\u0100-\u017fơư\u1ea0-\u1ef9]{2,}")
+# What is left of a Japanese or Korean clause once its words are translated.
+_PARTICLE = regex(
+    r"(?<!\S)(?:(?:こと|[がはをにでともの])+|[을를이가은는로의에도]|으로|에서|에는|이어야|여야|이다)(?!\S)"
+)
+# A word of an entry, and what follows it if that may change its ending: `mostra(?:r|n)`.
+_LETTER = "[a-zß-öø-ÿ\u0100-\u017fơư\u1ea0-\u1ef9]"
+_TABLE_WORD = regex(rf"(?<= )(?P<word>{_LETTER}{{2,}})(?!{_LETTER})(?P<more>\[|\?|\(\?:(?! ))?")
+_STEM = 4
+# A shorter stem of plain letters starts English words too.
+_PLAIN_STEM = 5
+# Between two quoted texts.
+_JOINTS = frozenset("と や 와 과 、".split())
 _BLANKS = regex(r"[ \t]+")
 _ENGLISH_ROW = "english"
+
+_TEXT = r"(?:`[^`\n]+`|\"[^\"\n]+\")"
+_NOUN = (
+    r"(?:stdout|output|files?|lines?|matches|match|results?|errors?|warnings?|changes?|failures?)"
+)
+_PRINTS = r"(?:returns(?! nothing| empty)|prints|shows|contains)"
+_END = r"(?=\s*(?:$|[.,;:!?)\n→]|(?:and|or|then|verify)\b))"
+_FRENCH_NOT = r"(?:pas|plus|jamais)\b"
+_JAPANESE_NOT = r"(?:ない|ません|ず)(?:こと)?"
+_PREFIX = r"(?:aus|zurück|an|mehr|op|terug|weer|ut)(?!\w)"
+_DENIED = r"(?:(?:not|no|non|ne|does not)\s+)"
+_NUMBER = r"(?<![\w.,-])\d+"
+_COMPARED = r"(?:(?:at least|at most|more than|less than)\s+)?"
+_VALUE = (
+    rf"({_COMPARED}{_NUMBER}(?:\s+{_NOUN})?"
+    rf"|{_TEXT}(?:\s*(?:,|and|or)\s*{_TEXT})*)"
+)
+_NO_VERB_BEFORE = r"(?<!prints )(?<!returns )(?<!shows )(?<!contains )"
+# What stands in another order although its words are in English, one after the other.
+_ORDER = (
+    # "3 lines or more", "3 lines at least"
+    (rf"({_NUMBER})\s*({_NOUN})?\s*(?:or more\b|at least{_END})", r" at least \1 \2 "),
+    (rf"({_NUMBER})\s*({_NOUN})?\s*(?:or fewer\b|at most{_END})", r" at most \1 \2 "),
+    (rf"({_NUMBER})\s*({_NOUN})?\s*(?:less than{_END})", r" less than \1 \2 "),
+    (rf"({_NUMBER})\s*({_NOUN})?\s*(?:more than{_END})", r" more than \1 \2 "),
+    (rf"\b(matches)\s+matches\b|({_NUMBER}\s+{_NOUN})\s+exactly{_END}", r" \1\2 "),
+    (r"^\s*verify that\s+manual\b", " manual "),
+    (r"\bshould\s+with exit code\b", " exit code "),
+    (
+        r"\b(exits with|exit code)\s+(?:returns|should|c[óo]digo|codice|code|kod\w*)\s+(?=\d|non-)",
+        r" \1 ",
+    ),
+    # "a line" and "one line" are the same
+    (rf"\bsingle\s+({_NOUN})\b", r" 1 \1 "),
+    (r"\b(?:matches|appears|found)\s+(?:count\s+)?(?=(?:at \w+ |exactly )?\s*\d)", " returns "),
+    (rf"\b({_NOUN})\s+count\s+(\d+)", r" \2 \1 "),
+    # "errors are absent", "`x` is absent"
+    (
+        r"\b(?:stdout|output|prints)\s+is absent\b"
+        r"|\b(?:no|without)\s+(?:stdout|output|prints)\b(?!\s*[`\"])",
+        " returns nothing ",
+    ),
+    (rf"\b(?!stdout|output)({_NOUN})\s+returns (?:nothing|empty)\b", r" no \1 "),
+    (rf"(?:\bno\s+)?\b({_NOUN})\s+is absent\b", r" no \1 "),
+    # "no devuelve nada", "ничего не находит": both words deny
+    (rf"\b{_DENIED}?(?:should\s+)?(?:{_PRINTS}|found)\s+returns nothing\b", " returns nothing "),
+    (rf"\b{_DENIED}should\s+returns nothing\b", " returns nothing "),
+    (
+        rf"\breturns nothing\s+{_DENIED}?(?:should\s+)?(?:(?:{_PRINTS}|found)\b|{_PREFIX})",
+        " returns nothing ",
+    ),
+    (rf"(?<!not )\b{_PRINTS}\s+returns empty\b", " returns nothing "),
+    (rf"\breturns empty\s+{_PRINTS}\b", " returns nothing "),
+    # "gibt `x` aus": the verb is in two parts
+    (rf"\breturns\s+({_TEXT})\s+aus\b", r" prints \1 "),
+    (rf"({_PRINTS}\s+(?:\w+\s+){{0,2}}{_VALUE})\s+{_PREFIX}", r" \1 "),
+    (rf"{_VALUE}\s+is absent\b", r" does not contain \1 "),
+    (rf"\bis absent\s+(?={_TEXT})", " does not contain "),
+    (rf"\breturns (?:nothing|empty)\s+{_NOUN}\b", " returns nothing "),
+    # "`x` and `y` prints", "3 returns"
+    (rf"{_VALUE}\s+(?:{_PRINTS}|appears)\s*{_JAPANESE_NOT}", r" does not contain \1 "),
+    (rf"\b({_NOUN})\s+[がはも]?\s*(?:{_PRINTS}|appears)\s*{_JAPANESE_NOT}", r" no \1 "),
+    (rf"{_NO_VERB_BEFORE}{_VALUE}\s+not\s+(?:{_PRINTS}|appears){_END}", r" does not contain \1 "),
+    (rf"{_NO_VERB_BEFORE}{_VALUE}\s+does not contain{_END}", r" does not contain \1 "),
+    (rf"{_NO_VERB_BEFORE}{_VALUE}\s+({_PRINTS}){_END}", r" \2 \1 "),
+    (rf"{_NO_VERB_BEFORE}{_VALUE}\s+appears{_END}", r" shows \1 "),
+    (rf"\bappears\s+(?={_TEXT})", " shows "),
+    (rf"({_NUMBER}|non-zero)\s+(?:exits with|exit code){_END}", r" exit code \1 "),
+    # "not should prints", "prints not"
+    (rf"\b(?:no|not)\s+(?:should\s+)?({_PRINTS})(?:\s+any\b)?", r" does not \1 "),
+    (rf"({_PRINTS})\s+not\b", r" does not \1 "),
+    (rf"({_PRINTS})\s+({_TEXT})\s+not{_END}", r" does not \1 \2 "),
+    # French has two words for it: "n'affiche pas"
+    (rf"\bn(?:e|')\s+(?:should\s+)?({_PRINTS})\s+no\b", r" \1 no "),
+    (
+        rf"\bn(?:e|')\s+(?:should\s+)?({_PRINTS}|fails)\s+{_FRENCH_NOT}(?:\s+d(?:e|')\s*)?",
+        r" does not \1 ",
+    ),
+    (rf"\bne\s+(?:should\s+)?{_FRENCH_NOT}\s+({_PRINTS}|fails)\b", r" does not \1 "),
+    (rf"\bdoes not {_PRINTS}\s+(?:any\s+)?(?:no\s+)?({_NOUN})\b", r" returns no \1 "),
+    (rf"\bnot\s+found\s+(?:no\s+)?({_NOUN})\b", r" no \1 "),
+    (rf"\b({_NOUN})\s+(?:is\s+)?not\s+found\b", r" no \1 "),
+    # "應輸出": both words of the verb are in the table
+    (rf"\breturns\s+(?=(?:{_PRINTS}|passes|fails|exit code|no)\b)", " "),
+    (r"\b(?:no|not)\s+(?:should\s+)?run\b", " not run "),
+    (r"\b(?:no|not)\s+(?:should\s+)?fails\b", " passes "),
+)
 
 
 def in_english(text: str) -> str:
     """Return `text` with the words of the table in English; other words and code spans stay."""
     if not _is_foreign(text):
         return text
-    text = text.translate(_FULL_WIDTH)
-    for pattern, order in _WORD_ORDER:
-        text = pattern.sub(order, text)
     translate = rewriter("languages", without=_ENGLISH_ROW)
-    parts = _QUOTED.split(text)
+    parts = _QUOTED.split(_with_plain_quotes(text))
     for index in range(0, len(parts), 2):
-        translated = _PARTICLE.sub("", translate(parts[index]))
-        parts[index] = _BLANKS.sub(" ", translated)
+        if parts[index].strip() in _JOINTS:
+            parts[index] = " and "
+            continue
+        translated = translate(parts[index].translate(_FULL_WIDTH))
+        parts[index] = _BLANKS.sub(" ", _PARTICLE.sub("", translated))
+    english = "".join(parts)
+    for pattern, order in _order():
+        english = pattern.sub(order, english)
+    return _BLANKS.sub(" ", english)
+
+
+def _with_plain_quotes(text: str) -> str:
+    parts = _SPAN.split(text)
+    parts[::2] = [_QUOTES.sub(_plainly_quoted, part) for part in parts[::2]]
     return "".join(parts)
+
+
+def _plainly_quoted(quoted: re.Match[str]) -> str:
+    return f'"{quoted[quoted.lastindex or 0]}"'
+
+
+@cache
+def _order() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), order) for pattern, order in _ORDER]
 
 
 def _is_foreign(text: str) -> bool:
     if not text.isascii() and _OTHER_SCRIPT.search(text):
         return True
-    return not _foreign_words().isdisjoint(_LATIN_WORD.findall(text.lower()))
+    whole, stems = _foreign_words()
+    tokens = _LATIN_WORD.findall(text.lower())
+    if not whole.isdisjoint(tokens):
+        return True
+    for token in tokens:
+        stem = stems.get(token[:_STEM])
+        if stem is not None and token.startswith(stem):
+            return True
+    return False
 
 
 @cache
-def _foreign_words() -> frozenset[str]:
-    """Return the words of the table that English does not use.
+def _foreign_words() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+    """Return the words of the table that English does not use, and what others start with.
 
-    Most fields hold none of them, and are spared the whole table.
+    Most fields hold none of them, and are spared the whole table. The stems are by their first
+    letters.
     """
-    found: set[str] = set()
+    english = words("languages", _ENGLISH_ROW)
+    whole: set[str] = set()
+    stems: dict[str, tuple[str, ...]] = {}
     for key, row in phrases("languages").items():
-        if key != _ENGLISH_ROW:
-            found.update(_LATIN_WORD.findall(" ".join(row)))
-    return frozenset(found - words("languages", _ENGLISH_ROW))
+        if key == _ENGLISH_ROW:
+            continue
+        for found in _TABLE_WORD.finditer(" " + " | ".join(row)):
+            stem = found["word"]
+            if not found["more"]:
+                whole.add(stem)
+                continue
+            if found["more"] == "?":
+                stem = stem[:-1]
+            if (
+                len(stem) >= (_PLAIN_STEM if stem.isascii() else _STEM)
+                and f"{stem}-" not in english
+            ):
+                stems[stem[:_STEM]] = (*stems.get(stem[:_STEM], ()), stem)
+    return frozenset(whole - english), stems
