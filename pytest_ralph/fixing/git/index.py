@@ -40,6 +40,10 @@ class IndexEntry(NamedTuple):
     def __str__(self) -> str:
         return f"{self.mode} {self.identity}"
 
+    @property
+    def has_flags(self) -> bool:
+        return self.skip_worktree or self.assume_unchanged
+
     def with_flags_of(self, other: IndexEntry | None) -> IndexEntry:
         """Return the entry with the flags of another one; None stands for no flags."""
         if other is None:
@@ -109,16 +113,28 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
         return
     intended = [path for path in paths if path in entries and entries[path].is_intended]
     staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
-    lines = index_lines(git, paths, staged)
-    git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
+    flagged = {path for path in paths if path in staged and staged[path].has_flags}
+    lines = index_lines(git, [path for path in paths if path not in flagged], staged)
+    if lines:
+        git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
+    for path in sorted(flagged):
+        # In one command: a run that is killed in between would leave the entry without its flags.
+        git("update-index", *_options_for_flagged(path, staged[path]), env=LITERAL)
     # git announces no file that is not there.
     found = [path for path in intended if os.path.lexists(git.directory / path)]
     if found:
         git("add", "--force", "--intent-to-add", "--", *found, env=LITERAL)
-    for flag, flagged in flagged_paths(paths, entries).items():
-        git("update-index", flag, "-z", "--stdin", stdin=null_separated(flagged))
     # Status 1 only means that some files differ from the index.
     git.run("update-index", "-q", "--refresh")
+
+
+def _options_for_flagged(path: str, entry: IndexEntry) -> list[str]:
+    """Return the options of `git update-index` that set an entry and its flags."""
+    content = f"{entry.mode},{entry.identity},{path}"
+    options = ["--add", "--replace", "--cacheinfo", content]
+    for flag in flagged_paths([path], {path: entry}):
+        options += [flag, f"./{path}"]
+    return options
 
 
 def stage_files(

@@ -8,13 +8,14 @@ import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
-from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.git.command import GitCommand, GitResult
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
 
@@ -596,6 +597,29 @@ def test_flags_of_committed_files_stay(repository: Repository, git: Git, flag: s
     assert git.commit("x", [repository.root / "a"])
     assert repository.run("show", "HEAD:a") == "2"
     assert repository.run("ls-files", "-v", "a") == before
+
+
+def test_a_killed_commit_leaves_the_flags_of_its_files(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the run is killed, between two calls of git."""
+    name = "a, b"
+    repository.commit({name: "1\n"})
+    repository.run("update-index", "--skip-worktree", name)
+    repository.run("update-index", "--assume-unchanged", name)
+    repository.write({name: "2\n"})
+    run = GitCommand.run
+    seen = set()
+
+    def observed(self: GitCommand, *arguments: str, **options: Any) -> GitResult:
+        result = run(self, *arguments, **options)
+        seen.add(repository.run("ls-files", "-v", name))
+        return result
+
+    monkeypatch.setattr(GitCommand, "run", observed)
+    assert git.commit("x", [repository.root / name])
+    assert repository.run("show", f"HEAD:{name}") == "2"
+    assert seen == {f"s {name}"}
 
 
 def test_moved_and_removed_files_are_committed(repository: Repository, git: Git) -> None:
