@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, rewriter, words
@@ -187,19 +188,15 @@ def _foreign_words() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
     english = words("languages", _ENGLISH_ROW)
     whole: set[str] = set()
     stems: dict[str, tuple[str, ...]] = {}
-    for key, row in phrases("languages").items():
-        if key == _ENGLISH_ROW:
+    rows = [row for key, row in phrases("languages").items() if key != _ENGLISH_ROW]
+    entries = " | ".join(chain.from_iterable(rows))
+    for found in _TABLE_WORD.finditer(f" {entries}"):
+        word = found["word"]
+        if not found["more"]:
+            whole.add(word)
             continue
-        for found in _TABLE_WORD.finditer(" " + " | ".join(row)):
-            stem = found["word"]
-            if not found["more"]:
-                whole.add(stem)
-                continue
-            if found["more"] == "?":
-                stem = stem[:-1]
-            if (
-                len(stem) >= (_PLAIN_STEM if stem.isascii() else _STEM)
-                and f"{stem}-" not in english
-            ):
-                stems[stem[:_STEM]] = (*stems.get(stem[:_STEM], ()), stem)
+        stem = word[:-1] if found["more"] == "?" else word
+        shortest = _PLAIN_STEM if stem.isascii() else _STEM
+        if len(stem) >= shortest and f"{stem}-" not in english:
+            stems[stem[:_STEM]] = (*stems.get(stem[:_STEM], ()), stem)
     return frozenset(whole - english), stems

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.git.index import Index, IndexFile
+    from pytest_ralph.fixing.git.own_versions import Versions
     from pytest_ralph.fixing.git.rollback import RollbackResult
 
 
@@ -277,14 +278,8 @@ class Git:
                 return None
             require_usable_index(self._git, location.git_dir)
             in_repository = [location.prefix + path for path in changed]
-            own_changes = [change for change in changes if change.path in changed]
             head = read_head(self._top, in_repository)
-            base = self._without(committed, head)
-            own_versions = OwnVersions(self._top, location.prefix, base)
-            versions = own_versions.find(own_changes, task_files)
-            changed_back = committed.keys() - {change.path for change in changes}
-            for name in changed_back.intersection(changed):
-                versions[location.prefix + name] = base.get(location.prefix + name)
+            versions = self._own_versions(changed, changes, task_files, committed, head)
             for path, text in (texts or {}).items():
                 name = location.prefix + os.path.relpath(path.resolve(), self.root)
                 if name in in_repository:
@@ -296,6 +291,24 @@ class Git:
                 self._began_branch = True
             commit_paths(self._top, location.git_dir, message, in_repository, head, versions)
             return self.head()
+
+    def _own_versions(
+        self,
+        paths: Collection[str],
+        changes: Collection[Change],
+        task_files: Collection[str],
+        committed: Commits,
+        head: Index,
+    ) -> Versions:
+        """Return the versions of `paths` that hold what was changed for a task, and no more."""
+        prefix = self._location.prefix
+        base = self._without(committed, head)
+        own_changes = [change for change in changes if change.path in paths]
+        versions = OwnVersions(self._top, prefix, base).find(own_changes, task_files)
+        changed_back = committed.keys() - {change.path for change in changes}
+        for path in changed_back.intersection(paths):
+            versions[prefix + path] = base.get(prefix + path)
+        return versions
 
     def _without(self, committed: Commits, head: Index) -> Index:
         """Return what HEAD has of files without what an executor committed."""
