@@ -41,6 +41,7 @@ NOISE = re.compile(
     | nox\s>\suv\sbinary\snot\sfound\.$
     | \s*⚠\ufe0f?\s\s
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
+    | \s+(?-i:Given|When|Then|And|But)\s\S.*\s\#\s(?:None|\S+:\d+)$   # steps of a scenario
     | \(Use\s`node\s--trace
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build

@@ -57,7 +57,8 @@ HEADING = re.compile(
 )
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
-    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})"
+    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -157,6 +158,8 @@ STATED = (
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
+    # add -- test/run.lua:5: expected 6, got -2
+    re.compile(r"^(?P<name>\S.*?) -- (?P<error>\S+:\d+: \S.*)$"),
 )
 
 
@@ -265,12 +268,20 @@ class _ShapeReader:
     def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
         last_line = -LONGEST_BLOCK - 1
+        are_numbered: bool | None = None
         for number, line in enumerate(self.lines):
             if HEADING.match(line):
                 last_line = number
+                are_numbered = None
                 continue
             match = ITEM.match(line)
             if match is None or number - last_line > LONGEST_BLOCK:
+                continue
+            is_numbered = match["number"] is not None
+            if are_numbered is None:
+                are_numbered = is_numbered
+            if is_numbered is not are_numbered:
+                # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
             title = self._whole_title(match["name"], number)

@@ -56,6 +56,7 @@ STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
 PLAIN_TEXT = re.compile(r"^\s+(\S.*)$")
 DATA_BLOCK = "---"
+END_OF_DATA = "..."
 # node passes on what a file threw as a comment above the line of the file.
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
@@ -139,7 +140,13 @@ def _perl_titles(lines: Sequence[str]) -> dict[str, int]:
 def _block(lines: Sequence[str], number: int) -> list[int]:
     """Return the numbers of the lines that explain a failing test."""
     lines_below = below(lines, number, LONGEST_BLOCK)
-    return list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
+    block = list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
+    opening = "".join(lines[at] for at in block[:1])
+    if opening.strip() != DATA_BLOCK:
+        return block
+    # What stands below the data belongs to the next test.
+    closing = opening.replace(DATA_BLOCK, END_OF_DATA)
+    return list(takewhile(lambda at: lines[at] != closing, block))
 
 
 def _thrown_above(lines: Sequence[str], number: int) -> Quote | None:
