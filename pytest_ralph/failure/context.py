@@ -84,7 +84,8 @@ EXPANDED = re.compile(r"\$(?:\{[^}]*\}|\([^)]*\)|[\w?#@*!])+")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 # Nothing answers a client, or at this address: the server may say itself why.
 UNANSWERED = re.compile(
-    r"(?P<client>^(?:curl|wget|http|nc): |\bwait(?:ed|ing) for\b)|\blocalhost\b|\b127\.0\.0\.1\b",
+    r"(?P<client>^(?:curl|wget|http|nc): (?!\(6\))|\bwait(?:ed|ing) for\b)"
+    r"|\blocalhost\b|\b127\.0\.0\.1\b",
     re.IGNORECASE,
 )
 # Findings about the machine, a service or the command line.
@@ -388,7 +389,12 @@ class FailureContext:
         if self.is_own_program(stage) or stage.program in INLINE_CODE:
             return True
         script = "".join(stage.plain_arguments[:1])
-        return stage.role == "run" and self.project.find(script) is not None
+        if stage.role != "run" or not script:
+            return False
+        # One command may write the program that the next one runs.
+        others = chain.from_iterable(one.written for one in self.stages if one is not stage)
+        is_written = any(word.endswith(script) for word in others)
+        return is_written or self.project.find(script) is not None
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
+    from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
-    r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory)"
-    r"|no module named|does(?: not|n't) (?:exist|appear)"
+    r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory|preset)"
+    r"|no module named|does(?: not|n't) (?:exist|appear|name)"
     r"|is not a (?:\w+ )?(?:file|directory)|(?:is|was) missing\b"
     r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) "
-    r"(?:find|open|read|access|stat|locate|load)\b(?! name)"
-    r"|\bno \S+ (?:file )?(?:was |were )?found|did not match any|not a valid file"
+    r"(?:find|open|read|access|stat|locate|load|detect)\b(?! name)"
+    r"|\bno (?:\S+ ){1,2}(?:was |were )?found|did not match any|not a valid file"
     r"|\bunknown (?:task|target|recipe|goal)\b|\bmust be a (?:task|target)\b"
     r"|\bno (?:task|target|recipe|script)\b"
     r"|\binvalid (?:\w+ )?(?:input|file|path):",
@@ -32,11 +33,11 @@ UNKNOWN_TASK = re.compile(
 GONE_WORDS = (
     "found", "exist", "located", "opened", "such", "module", "appear", "directory", "file",
     "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
-    "no", "unknown", "undefined", "not", "don", "must", "invalid",
+    "no", "unknown", "undefined", "not", "don", "must", "invalid", "detect", "name",
 )  # fmt: skip
 # An argument that names nothing.
 VALUE = re.compile(
-    r".|[.*/\s\d]+|.*[\s;=$<>(){}].*|error|warn(?:ing)?|info|debug|fatal", re.IGNORECASE
+    r".?|[.*/\s\d]+|.*[\s;=$<>(){}].*|error|warn(?:ing)?|info|debug|fatal", re.IGNORECASE
 )
 # Roles whose arguments are not files or targets of the project.
 FOREIGN_ROLES = {"install", "database", "versions"}
@@ -50,30 +51,48 @@ MANIFESTS = re.compile(
     r"|rebar\.config|project\.clj|build\.sbt|build\.zig|WORKSPACE|MODULE\.bazel)(?![\w.-])"
 )
 # A file that an error says is absent, behind the words or before them.
-FILE = r"[\w@.~/+-]*\w\.[A-Za-z]\w{0,9}"
+FILE = r"[\w@.~/+-]*\w\.[A-Za-z]\w{0,9}|[\w@.~+-]*/[\w@.~+/-]*\w"
 ABSENT_FILE = re.compile(
-    r"(?:not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) "
-    r"(?:find|load|open|locate|read))\b(?:\W+(?:a|the|or|directory|source|input|included?|header|template|file"
-    rf"|path|external|entity|config\w*)\b){{0,3}}[\s:'\"`]+({FILE})(?!:\d|\w)"
+    r"(?:not found|no such file|files? found|no rule to make|(?:cannot|can't|could(?: not|n't)"
+    r"|unable to|failed to) (?:find|load|open|locate|read|resolve)(?: or open)?)\b"
+    r"(?:\W+(?:a|the|or|directory|source|input|included?|header|template|file|url|target"
+    r"|@import|path|external|entity|config\w*|open|l?stat|scandir)\b){0,4}"
+    rf"[\s:'\"`]+({FILE})(?!:\d|\w)"
     rf"|({FILE})['\"`]?:? (?:was |is |file )?"
-    r"(?:not found|no such file|does(?: not|n't) exist|missing\b)",
+    r"(?:not found|wasn't found|no such file|does(?: not|n't) exist|missing\b)",
     re.IGNORECASE,
 )
+# Files that stand below the line that says they are absent.
+ABSENT_FILES = re.compile(
+    r"\bmissing\b.*\bfiles?\b|\bfiles?\b.*\b(?:missing|not found|not exist)\b", re.IGNORECASE
+)
+LISTED = re.compile(rf"^\s+(?:[-*•] )?({FILE})$")
+LINES_BELOW = 8
 
 
 def with_missing_file(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with the file that its error says is absent, if that is not known yet."""
+    if finding.missing or finding.verdict == "service":
+        return finding
     match = ABSENT_FILE.search(finding.error)
-    if finding.missing or match is None:
-        return finding
-    name = match[1] or match[2]
-    if context.project.find(name):
-        return finding
-    return replace(finding, missing=name)
+    names = [match[1] or match[2]] if match else _listed_below(context, finding)
+    absent = (name for name in names if not context.project.find(name))
+    return replace(finding, missing=next(absent, None))
+
+
+def _listed_below(context: FailureContext, finding: Finding) -> Sequence[str]:
+    """Return the files that are listed below a line that says that files are absent."""
+    if finding.line < 0 or not ABSENT_FILES.search(finding.error):
+        return ()
+    lines_below = context.output.lines[finding.line + 1 : finding.line + 1 + LINES_BELOW]
+    return [match[1] for match in map(LISTED.match, lines_below) if match]
 
 
 def absences(context: FailureContext) -> Iterator[Finding]:
     """Yield a finding for each line that says that a named thing or a manifest is absent."""
+    if context.said_by_shell is not None:
+        # It judges what its commands say.
+        return
     lines = context.output.english
     operands = dict.fromkeys(_operands(context))
     wanted = [word for word in operands if word not in context.project.files]
@@ -124,9 +143,17 @@ def _operands(context: FailureContext) -> Iterator[str]:
     for stage in context.stages:
         if stage.role in FOREIGN_ROLES:
             continue
-        for word in stage.plain_arguments:
-            if not VALUE.fullmatch(word):
+        values = (word.partition("=")[2] for word in stage.arguments if word.startswith("-"))
+        for word in (*stage.plain_arguments, *values):
+            if not VALUE.fullmatch(word) and not _is_subcommand(stage, word):
                 yield word
+
+
+def _is_subcommand(stage: Stage, word: str) -> bool:
+    """Return whether a word only says what the program shall do: `test` of `bun test cart`."""
+    if stage.is_orchestrator or stage.operands[:1] != (word,):
+        return False
+    return stage.name == f"{stage.program} {word}"
 
 
 def _contains(line: str, word: str) -> bool:
