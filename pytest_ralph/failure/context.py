@@ -60,6 +60,7 @@ COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
 DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
+PROGRAM_FILE = re.compile(r"[\w./-]+")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
 # Calls of build tools that run what they have built.
@@ -238,7 +239,8 @@ class FailureContext:
         """
         if finding.verdict not in OUTSIDE_CODE:
             return True
-        if finding.line in self._remarked or ASSERTED.search(finding.error):
+        is_remark = finding.line in self._remarked and finding.verdict != "value"
+        if is_remark or ASSERTED.search(finding.error):
             return False
         own_words = QUOTATION.sub("", finding.error)
         if own_words == finding.error or self.role_at(finding.line) not in {"", "run", "test"}:
@@ -389,12 +391,11 @@ class FailureContext:
         if self.is_own_program(stage) or stage.program in INLINE_CODE:
             return True
         script = "".join(stage.plain_arguments[:1])
-        if stage.role != "run" or not script:
+        if stage.role != "run" or not PROGRAM_FILE.fullmatch(script):
             return False
-        # One command may write the program that the next one runs.
-        others = chain.from_iterable(one.written for one in self.stages if one is not stage)
-        is_written = any(word.endswith(script) for word in others)
-        return is_written or self.project.find(script) is not None
+        # One command may build the program that the next one runs.
+        is_built = bool(self.stated_roles & {"build", "types"})
+        return is_built or self.project.find(script) is not None
 
     @cached_property
     def roles(self) -> frozenset[str]:

@@ -56,10 +56,10 @@ ABSENT_FILE = re.compile(
     r"(?:not found|no such file|files? found|no rule to make|(?:cannot|can't|could(?: not|n't)"
     r"|unable to|failed to) (?:find|load|open|locate|read|resolve)(?: or open)?)\b"
     r"(?:\W+(?:a|the|or|directory|source|input|included?|header|template|file|url|target"
-    r"|@import|path|external|entity|config\w*|open|l?stat|scandir)\b){0,4}"
+    r"|@import|path|external|entity|config\w*|open|l?stat|scandir|searched|at)\b){0,4}"
     rf"[\s:'\"`]+({FILE})(?!:\d|\w)"
-    rf"|({FILE})['\"`]?:? (?:was |is |file )?"
-    r"(?:not found|wasn't found|no such file|does(?: not|n't) exist|missing\b)",
+    rf"|({FILE})['\"`]?:? (?:was |is |file |which )*"
+    r"(?:not found|not an existing|wasn't found|no such file|does(?: not|n't) exist|missing\b)",
     re.IGNORECASE,
 )
 # Files that stand below the line that says they are absent.

@@ -44,7 +44,7 @@ GRADLE_FAILED = re.compile(r"^FAILURE: Build failed with an exception")
 # A line that only closes what the line above it says.
 FOOTER = re.compile(
     r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
-    r"|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
+    r"|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")

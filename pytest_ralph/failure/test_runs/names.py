@@ -11,7 +11,7 @@ NOT_A_NAME = re.compile(
       tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
     | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
     | warnings?\b.*\d.* | .*(?:\ -){6}
-    | build | the\ build | results? | overall | test\ run | test\ suite
+    | build | the\ build | results? | overall\b.* | test\ run | test\ suite
     | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*

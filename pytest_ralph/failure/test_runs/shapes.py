@@ -31,7 +31,7 @@ MOST_TESTS = 200
 
 # What a build tool or a logger puts before every line: `[error]   x total`, `12:00:01 ERROR x`.
 LEVEL = re.compile(
-    r"^(?:\[?[\d/.T-]* ?\d\d:\d\d:\d\d\S* (?:INFO|ERROR|WARNING):?|"
+    r"^(?:\[?[\d/.T-]* ?\d\d:\d\d:\d\d\S* (?:INFO:?|ERROR:?|WARNING:?|(?= ))|"
     r"\[(?:info|error|warn|INFO|ERROR|WARNING)\]) |^ +\[(?:junit|testng|java|exec)\] "
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
@@ -143,7 +143,7 @@ TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
-TREE = " \t├└─│|+*•%-"
+TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
@@ -421,4 +421,4 @@ class _ShapeReader:
 def _before(line: str, mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = line[: mark.start()]
-    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
+    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ").removeprefix("Running ")
