@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
-    r"not (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory|preset)"
-    r"|no module named|does(?: not|n't) (?:exist|appear|name)"
+    r"(?:\bnot|n't) (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory|preset)"
+    r"|no module named|does(?: not|n't) (?:exist|appear|name)|no rule to"
     r"|is not a (?:\w+ )?(?:file|directory)|(?:is|was) missing\b"
     r"|(?:cannot|can't|could(?: not|n't)|unable to|failed to) "
-    r"(?:find|open|read|access|stat|locate|load|detect)\b(?! name)"
+    r"(?:find|open|read|access|stat|locate|load|detect)\b(?! (?:name|propert))"
     r"|\bno (?:\S+ ){1,2}(?:was |were )?found|did not match any|not a valid file"
-    r"|\bunknown (?:task|target|recipe|goal)\b|\bmust be a (?:task|target)\b"
-    r"|\bno (?:task|target|recipe|script)\b"
+    r"|\bunknown (?:task|target|recipe|goal)\b|\bmust be a (?:\w+, )?(?:task|target)\b"
+    r"|\bno (?:task|target|recipe|script|files? match\w*)\b"
     r"|\binvalid (?:\w+ )?(?:input|file|path):",
     re.IGNORECASE,
 )
@@ -66,6 +66,7 @@ ABSENT_FILE = re.compile(
 ABSENT_FILES = re.compile(
     r"\bmissing\b.*\bfiles?\b|\bfiles?\b.*\b(?:missing|not found|not exist)\b", re.IGNORECASE
 )
+ABSENT_NAME = re.compile(FILE)
 LISTED = re.compile(rf"^\s+(?:[-*•] )?({FILE})$")
 LINES_BELOW = 8
 
@@ -96,26 +97,30 @@ def absences(context: FailureContext) -> Iterator[Finding]:
     lines = context.output.english
     operands = dict.fromkeys(_operands(context))
     wanted = [word for word in operands if word not in context.project.files]
+    for number in _lines_about_absence(context):
+        # Prefer a file to a word of the command, which may be anything.
+        missing = _named_manifest(context, lines[number]) or _named_operand(wanted, lines, number)
+        if missing and missing.isalnum():
+            absent = ABSENT_FILE.search(lines[number])
+            missing = absent[1] or absent[2] if absent else missing
+        elif not missing and number not in context.ignored:
+            missing = _operand_below(wanted, lines, number)
+        if missing:
+            quoted = context.output.lines[number].strip()
+            yield Finding("absent", quoted, number, missing)
+
+
+def _lines_about_absence(context: FailureContext) -> Iterator[int]:
     # Beside an error at a place in a file, it is only a remark that something else is not there.
     errors = {one.line for one in context.diagnostics if one.level == "error"}
     for number in context.output.numbers_of(GONE_WORDS):
-        line = lines[number]
+        line = context.output.english[number]
         if errors and number not in errors:
             continue
         # A task runner that was asked for something quotes it only if it does not know it.
         is_unknown_task = context.has_orchestrator and UNKNOWN_TASK.match(line)
-        if not is_unknown_task and not GONE.search(line):
-            continue
-        below = "".join(lines[number + 1 : number + 2])
-        operand = _named_operand(wanted, line, below)
-        # Prefer a file to a word of the command, which may be anything.
-        missing = _named_manifest(context, line) or operand
-        absent = ABSENT_FILE.search(line)
-        if missing and absent and missing.isalnum():
-            missing = absent[1] or absent[2]
-        if missing:
-            quoted = context.output.lines[number].strip()
-            yield Finding("absent", quoted, number, missing)
+        if is_unknown_task or GONE.search(line):
+            yield number
 
 
 def _named_manifest(context: FailureContext, line: str) -> str | None:
@@ -126,16 +131,20 @@ def _named_manifest(context: FailureContext, line: str) -> str | None:
     return manifest[1].replace("makefile", "Makefile")
 
 
-def _named_operand(wanted: Sequence[str], line: str, below: str) -> str | None:
-    """Return the operand that a line names, or that stands on the line below it."""
-    for word in wanted:
-        if _contains(line, word):
-            return word
-    for word in wanted:
-        # Without a colon the next line may be about anything.
-        if line.endswith(":") and _contains(below, word):
-            return word
-    return None
+def _named_operand(wanted: Sequence[str], lines: Sequence[str], number: int) -> str | None:
+    """Return the operand that a line names, or the line below it if it ends with a colon."""
+    colon = lines[number].endswith(":")
+    shown = lines[number : number + 1 + colon]
+    named = (word for one in shown for word in wanted if _contains(one, word))
+    return next(named, None)
+
+
+def _operand_below(wanted: Sequence[str], lines: Sequence[str], number: int) -> str | None:
+    """Return the file among the operands that stands below a line which names no file itself."""
+    below = lines[number + 1 : number + 4]
+    files = filter(ABSENT_NAME.fullmatch, wanted)
+    named = next((file for file in files if any(_contains(one, file) for one in below)), None)
+    return None if named is None or ABSENT_FILE.search(lines[number]) else named
 
 
 def _operands(context: FailureContext) -> Iterator[str]:
