@@ -160,9 +160,7 @@ def _operands(context: FailureContext) -> Iterator[str]:
 
 def _is_subcommand(stage: Stage, word: str) -> bool:
     """Return whether a word only says what the program shall do: `test` of `bun test cart`."""
-    if stage.is_orchestrator or stage.operands[:1] != (word,):
-        return False
-    return stage.name == f"{stage.program} {word}"
+    return stage.operands[:1] == (word,) and stage.name == f"{stage.program} {word}"
 
 
 def _contains(line: str, word: str) -> bool:
