@@ -66,7 +66,7 @@ LOADING = frozenset({"bats-gather-tests"})
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
-    """Yield the innermost failing tests: what contains them failed only because they did.
+    """Yield the innermost failing tests: a suite that contains them failed only because they did.
 
     An assertion is not a test: if the test around it is announced, the test has failed, with the
     words of its assertion.
@@ -99,11 +99,17 @@ def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         indent, name = match.groups()
         contains_last = len(indent) < len(indent_above)
         indent_above = indent
-        if contains_last:
+        if contains_last and not _is_test(lines, number):
             continue
         if (indent, name) not in tests:
             name = _test_around(failed[position + 1 :], indent, tests) or name
         yield number, name
+
+
+def _is_test(lines: Sequence[str], number: int) -> bool:
+    """Return whether node says that a test with parts failed, not a suite of tests."""
+    block = [lines[at].strip() for at in _block(lines, number)]
+    return "failureType: 'subtestsFailed'" in block and "type: 'suite'" not in block
 
 
 def _test_around(
