@@ -60,6 +60,7 @@ COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
 DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
+PROGRAM_FILE = re.compile(r"[\w./-]+")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
 # Calls of build tools that run what they have built.
@@ -84,7 +85,8 @@ EXPANDED = re.compile(r"\$(?:\{[^}]*\}|\([^)]*\)|[\w?#@*!])+")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 # Nothing answers a client, or at this address: the server may say itself why.
 UNANSWERED = re.compile(
-    r"(?P<client>^(?:curl|wget|http|nc): |\bwait(?:ed|ing) for\b)|\blocalhost\b|\b127\.0\.0\.1\b",
+    r"(?P<client>^(?:curl|wget|http|nc): (?!\(6\))|\bwait(?:ed|ing) for\b)"
+    r"|\blocalhost\b|\b127\.0\.0\.1\b",
     re.IGNORECASE,
 )
 # Findings about the machine, a service or the command line.
@@ -237,7 +239,8 @@ class FailureContext:
         """
         if finding.verdict not in OUTSIDE_CODE:
             return True
-        if finding.line in self._remarked or ASSERTED.search(finding.error):
+        is_remark = finding.line in self._remarked and finding.verdict != "value"
+        if is_remark or ASSERTED.search(finding.error):
             return False
         own_words = QUOTATION.sub("", finding.error)
         if own_words == finding.error or self.role_at(finding.line) not in {"", "run", "test"}:
@@ -388,7 +391,11 @@ class FailureContext:
         if self.is_own_program(stage) or stage.program in INLINE_CODE:
             return True
         script = "".join(stage.plain_arguments[:1])
-        return stage.role == "run" and self.project.find(script) is not None
+        if stage.role != "run" or not PROGRAM_FILE.fullmatch(script):
+            return False
+        # One command may build the program that the next one runs.
+        is_built = bool(self.stated_roles & {"build", "types"})
+        return is_built or self.project.find(script) is not None
 
     @cached_property
     def roles(self) -> frozenset[str]:

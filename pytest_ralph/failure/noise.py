@@ -41,6 +41,7 @@ NOISE = re.compile(
     | nox\s>\suv\sbinary\snot\sfound\.$
     | \s*⚠\ufe0f?\s\s
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
+    | \s+(?-i:Given|When|Then|And|But)\s\S.*\s\#\s(?:None|\S+:\d+)$   # steps of a scenario
     | \(Use\s`node\s--trace
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
@@ -94,6 +95,8 @@ DATA = re.compile(
 TRIED_AGAIN = re.compile(
     r"^\W*(?:retry(?:ing)?\b(?: \d+)?\s*[:(.]|waiting for\b.*[\d.)]$)", re.IGNORECASE
 )
+# No further attempt mends the code.
+UNMENDABLE = re.compile(r"(?:ModuleNotFound|Import|Syntax|Indentation|Name|Attribute|Type)Error: ")
 # git shows the line below its complaint about white space.
 WHITE_SPACE = re.compile(r"^\S+:\d+: (?:trailing whitespace|space before tab|indent with)")
 DIFF_START = re.compile(r"^\s*(?:@@ |[-+] (?:expected|received|actual)\b(?!:))", re.IGNORECASE)
@@ -143,7 +146,8 @@ def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
     lines = output.lines
     tried_again = numbers_of(TRIED_AGAIN.match, lines)
-    tried_first = [number - 1 for number in tried_again]
+    above = (number - 1 for number in tried_again)
+    tried_first = [number for number in above if not UNMENDABLE.match(lines[number])]
     data = numbers_of(DATA.search, lines)
     return frozenset([*data, *tried_first, *tried_again, *_diff_lines(lines)])
 

@@ -74,6 +74,7 @@ OTHER_OPTIONS = {
     "--nbmake": "nbmake",
 }
 OPTIONS = OTHER_OPTIONS | {f"--{name}": f"pytest-{name}" for name in NAMED_AFTER_OPTION}
+NO_TABLE = re.compile(r"\b(?:table|relation|column)\b", re.IGNORECASE)
 UNKNOWN_OPTIONS = re.compile(r"unrecognized arguments?: (.+)$")
 
 
@@ -193,6 +194,13 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
     return finding
 
 
+def _absent(context: FailureContext, finding: Finding) -> Finding:
+    """A table that the command does not name is one that a program of the project asks for."""
+    if NO_TABLE.search(finding.error) and (finding.missing or "") not in context.evidence.command:
+        return replace(finding, verdict="crash", missing=None)
+    return finding
+
+
 def _configuration(_context: FailureContext, finding: Finding) -> Finding:
     if "find an eslint.config" in finding.error:
         return replace(finding, missing="eslint.config.js")
@@ -204,7 +212,7 @@ def _usage(context: FailureContext, finding: Finding) -> Finding:
         return replace(finding, verdict="configuration")
     if IN_CODE.search(finding.error):
         return replace(finding, verdict="unknown")
-    if PYTEST & context.programs:
+    if PYTEST & {context.stage_at(finding.line).program, *context.programs}:
         plugin = _missing_plugin(finding.error)
         if plugin:
             return replace(finding, verdict="package", missing=plugin)
@@ -227,6 +235,7 @@ def _missing_plugin(line: str) -> str | None:
 _SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
     "usage": _usage,
     "package": _package,
+    "absent": _absent,
     "configuration": _configuration,
     "module": _module,
     "command": _command,

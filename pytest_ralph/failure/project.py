@@ -108,7 +108,9 @@ class Project:
             path = re.sub(r"::|\.(?=\w)|\\", "/", name)
         top = path.split("/")[0]
         names = {path, top} - {""}
-        return any(self._exists(root + start) for root in SOURCE_ROOTS for start in names)
+        if any(self._exists(root + start) for root in SOURCE_ROOTS for start in names):
+            return True
+        return path != top and self._find_by_end(f"{top}/__init__.py") is not None
 
     def _exists(self, path: str) -> bool:
         if path in self._own_directories:

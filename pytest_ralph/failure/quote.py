@@ -34,15 +34,17 @@ POINTER = re.compile(
 # A line that only announces what the next line says.
 HEADING = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$|^An error (?:has )?occurred\b.*:$"
-    r"|\bproblems were encountered\b.*:$"
+    r"|\bproblems were encountered\b.*:$|^FAILURE: Build failed\b"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
     r"|.* panicked at \S+):$|━{5,}$|^Error [-┈]{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
 )
+# Gradle says below it where and what went wrong, and marks the cause.
+GRADLE_FAILED = re.compile(r"^FAILURE: Build failed with an exception")
 # A line that only closes what the line above it says.
 FOOTER = re.compile(
     r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
-    r"|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
+    r"|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
@@ -71,6 +73,7 @@ PYTEST_MARK = re.compile(r"^E {2,}")
 NO_COMPLAINT = re.compile(
     r"\.{3}$|^\W*(?:checking|running|scanning|analy[sz]ing|linting|processing|loading|loaded|using"
     r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?"
+    r"|rendered|built|wrote|written|generated|created|installed"
     r"|summary|version|config)\b"
     r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
     re.IGNORECASE,
@@ -79,6 +82,7 @@ NO_COMPLAINT = re.compile(
 JSON_MESSAGE = re.compile(r"""^\s*"?message"?: ["'](.+)["'],?$""")
 THREE_LETTERS = re.compile(r"[A-Za-z]{3}")
 TWO_WORDS = re.compile(r"\w\w.*\s.*\w\w")
+QUOTES = re.compile(r"['\"`]")
 PLACE_END = re.compile(r"[:(]\d.*$|[,:;.]+$")
 # A last line that says nothing: a bracket, or an address to read more.
 WEAK_ENDING = re.compile(r"^\W+$|^exit status \d+$|https?://\S+$|for more information\W*$")
@@ -165,6 +169,9 @@ def _line_below(context: FailureContext, number: int) -> str:
     Of two values that span several lines the first line that differs is returned.
     """
     lines = context.output.lines
+    if GRADLE_FAILED.match(lines[number]):
+        causes = (line for line in lines[number:] if line.startswith("> "))
+        return next(causes, "").removeprefix("> ")
     shown = iter(lines[number + 1 : number + 1 + LONGEST_VALUES])
     if "deep-equal" in lines[number] and any(map(DIFFERENCE.match, shown)):
         return next((line.strip() for line in shown if CHANGED.match(line)), "")
@@ -190,7 +197,10 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     for number, line in enumerate(lines):
         if number in alarms or (number not in context.ignored and disapproves(line.strip())):
             return number, line.strip()
-    complaints = [number for number, line in enumerate(lines) if _is_complaint(line.strip())]
+    warned = [number for number, line in enumerate(lines) if WARNING.match(line)]
+    complaints = warned or [
+        number for number, line in enumerate(lines) if _is_complaint(line.strip())
+    ]
     if not complaints:
         return None
     first = min(complaints, key=lambda number: number in context.ignored)
@@ -214,7 +224,7 @@ def _is_complaint(text: str) -> bool:
 
 def names_file(context: FailureContext, text: str) -> bool:
     """Return whether a word of the text is a file of the project."""
-    words = text.replace("'", " ").replace('"', " ").split()
+    words = QUOTES.sub(" ", text).split()
     return any(context.project.find(PLACE_END.sub("", word)) for word in words)
 
 

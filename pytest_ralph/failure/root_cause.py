@@ -48,9 +48,7 @@ READERS = (
 
 def root_cause(context: FailureContext) -> Finding:
     """Return the finding that explains the failure best."""
-    for read in READERS:
-        finding = read(context)
-        if finding is not None:
-            return with_missing_file(context, with_quotable_error(context, finding))
-    unknown = Finding("unknown", quotable_line(context) or NO_ERROR)
-    return with_quotable_error(context, unknown)
+    found = next(filter(None, (read(context) for read in READERS)), None)
+    if found is None:
+        found = Finding("unknown", quotable_line(context) or NO_ERROR)
+    return with_missing_file(context, with_quotable_error(context, found))

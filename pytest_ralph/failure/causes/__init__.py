@@ -9,8 +9,9 @@ The rules are read from the `.rules` files next to this module.
 
 A section is a verdict. A rule starts with the name of the sample (in `tests/samples/failures`) that
 needs it and its keys: lower-case words, one of which every matching line contains. The indented
-lines are alternatives of one pattern. In a pattern `<q>` stands for any quote and `<n>` for a name
-without quotes; the first group that matches is the name of what is missing.
+lines are alternatives of one pattern. In a pattern `<q>` stands for any quote, `<n>` for a name
+without quotes and `<cannot>` for the ways to say that; the first group that matches is the name of
+what is missing.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ PROSE_FILES = ("prose",)
 # A word that occurs on more lines than this is looked up only on the first and the last of them.
 FIRST_LINES = 40
 LAST_LINES = 15
+CANNOT = "(?:cannot|can ?not|can't|could not|couldn't|unable to|failed to)"
 # Quotes that tools put around a name, in all their typographic variety.
-SHORTHANDS = {"<q>": "[\"'`‘’‚“”„«»‹›]", "<n>": "[^\"'`‘’‚“”„«»‹›]+"}
+SHORTHANDS = {"<q>": "[\"'`‘’‚“”„«»‹›]", "<n>": "[^\"'`‘’‚“”„«»‹›]+", "<cannot>": CANNOT}
 
 
 @dataclass(eq=False)

@@ -38,6 +38,7 @@ ERROR_MESSAGE = re.compile(
     r"|(?:(?:\w+ )?\(?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
     re.IGNORECASE,
 )
+LEVEL = re.compile(r"\[(?:ERROR|FATAL)\] ")
 DIFF_HEADER = re.compile(r"^\+\+\+( |$)")
 GIT_HEADER = re.compile(r"^diff --git a/(\S+) ", re.MULTILINE)
 CHANGED_LINE = re.compile(r"^(?:[<>] |[-+](?![-+]{2}))")
@@ -60,7 +61,10 @@ def error_messages(context: FailureContext) -> Iterator[Finding]:
         stage = context.stage_at(number)
         below = context.output.lines[number + 1 : number + 2]
         verdict = VERDICT_OF_MESSAGE.get(stage.role)
-        if named_role(stage) == "check":
+        if stage.is_orchestrator and LEVEL.match(context.output.lines[number]):
+            # It speaks for itself, not for a script that it was told to run.
+            verdict = verdict or "build"
+        elif named_role(stage) == "check":
             verdict = "test"
         elif stage.program in SCRIPTED and not any(map(FRAME.match, below)):
             verdict = "comparison"
@@ -130,6 +134,9 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
         return _read_condition(context, line)
     if verdict in COMPLAINING_ROLES:
         return read_complaint(context, verdict) or Finding(verdict, line)
+    if verdict == "package" and names_file(context, line):
+        # It could not use that file.
+        return Finding("build", line)
     return Finding(verdict, line)
 
 

@@ -45,9 +45,11 @@ def read_diagnostics(context: FailureContext) -> Finding | None:
     return None
 
 
-def _severity(diagnostic: Diagnostic) -> tuple[bool, bool, int]:
+def _severity(diagnostic: Diagnostic) -> tuple[bool, bool, bool, int]:
+    """Order diagnostics: beside errors, lines without a level report progress."""
     is_foreign = FOREIGN.search(diagnostic.file) is not None
-    return is_foreign, diagnostic.level in REMARKS, diagnostic.line
+    level = diagnostic.level
+    return is_foreign, level in REMARKS, "error" not in level, diagnostic.line
 
 
 def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:

@@ -115,11 +115,20 @@ def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     plain = Finding("test" if test.named else "build", test.error, test.line)
     if ASSERTION.match(test.error):
         return plain
+    if context.cause and _was_asked_for(context.cause, test):
+        return context.cause
     causes = [with_owner(context, finding) for finding in causes_in(test.error, test.line)]
     causes.sort(key=lambda finding: finding.rank)
     if test.named and not context.project.find(test.name):
         return _read_inside_test(causes, plain)
     return _read_loading(causes) or context.cause or plain
+
+
+def _was_asked_for(cause: Finding, test: FailedTest) -> bool:
+    """Return whether a test stands for a module that the command names and that is absent."""
+    if cause.verdict != "absent" or not cause.missing:
+        return False
+    return f"{test.name}.".startswith(f"{cause.missing}.")
 
 
 def _read_inside_test(causes: Sequence[Finding], plain: Finding) -> Finding:

@@ -39,7 +39,7 @@ NOT_AN_EXPECTATION = re.compile(
     r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
     r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
     r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
-    r"|^\s*(?:at\s|# *at\s|(?:# )?\S+:\d+:in |File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$"
+    r"|^\s*(?:at\s|# *at\s|(?:# *)?\S+:\d+:in |File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$"
     r"|\S+\.\w+ line \d+|❯ |\d+ *[|:│]"
     r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|[Ss]tack"
     r"|g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"

@@ -11,7 +11,7 @@ NOT_A_NAME = re.compile(
       tests? | run(?:\ finished.*)? | assertion | count:.* | total\ \d.* | status\s*[^\w\s].*
     | specs? | suites? | assertions?(?:\ with\b.*)? | coverage | failures? | failed
     | warnings?\b.*\d.* | .*(?:\ -){6}
-    | build | the\ build | results? | overall | test\ run | test\ suite
+    | build | the\ build | results? | overall\b.* | test\ run | test\ suite
     | [\W\d_]* | .*\b\d+\ (?:passed|failed|broken)\b.*
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
@@ -58,10 +58,8 @@ TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNO
 BEFORE = (REMARK, NUMBER, BEFORE_NAME, TEST_LABEL)
 BEHIND = (REMARK, TIME, PLACE, NAME_END)
 RULERS = " :─━═"
-# `test adds (CartTest)`, `test_total (shop.tests.CartTest.test_total)`
-OF_CLASS = re.compile(
-    r"^(?P<test>test )?(?P<name>\w+|(?<=^test ).+) \((?P<class>[\w.]+)\)(?: \(.*\))?$"
-)
+# `test_total (shop.tests.CartTest.test_total)`
+OF_CLASS = re.compile(r"^(?P<name>\w+) \((?P<class>[\w.]+)\)(?: \(.*\))?$")
 # The name of a suite, and of the test in quotes: `cart  "totals the prices"`.
 IN_SUITE = re.compile(r"^\w[\w ]*  \"([^\"]+)\"$")
 QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
@@ -89,7 +87,5 @@ def _with_class(name: str) -> str:
     match = OF_CLASS.match(name)
     if match is None:
         return name
-    if match["test"]:
-        return match["name"]
     method = f".{match['name']}"
     return match["class"] if match["class"].endswith(method) else match["class"] + method

@@ -31,7 +31,7 @@ MOST_TESTS = 200
 
 # What a build tool or a logger puts before every line: `[error]   x total`, `12:00:01 ERROR x`.
 LEVEL = re.compile(
-    r"^(?:\[?[\d/.T-]* ?\d\d:\d\d:\d\d\S* (?:INFO|ERROR|WARNING):?|"
+    r"^(?:\[?[\d/.T-]* ?\d\d:\d\d:\d\d\S* (?:INFO:?|ERROR:?|WARNING:?|(?= ))|"
     r"\[(?:info|error|warn|INFO|ERROR|WARNING)\]) |^ +\[(?:junit|testng|java|exec)\] "
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
@@ -57,7 +57,8 @@ HEADING = re.compile(
 )
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
-    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})(?:\d+[.)]|\d+ -|\[\d+\]|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})"
+    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -142,7 +143,7 @@ TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
-TREE = " \t├└─│|+*•%-"
+TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
@@ -157,6 +158,8 @@ STATED = (
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
+    # add -- test/run.lua:5: expected 6, got -2
+    re.compile(r"^(?P<name>\S.*?) -- (?P<error>\S+:\d+: \S.*)$"),
 )
 
 
@@ -265,12 +268,20 @@ class _ShapeReader:
     def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
         last_line = -LONGEST_BLOCK - 1
+        are_numbered: bool | None = None
         for number, line in enumerate(self.lines):
             if HEADING.match(line):
                 last_line = number
+                are_numbered = None
                 continue
             match = ITEM.match(line)
             if match is None or number - last_line > LONGEST_BLOCK:
+                continue
+            is_numbered = match["number"] is not None
+            if are_numbered is None:
+                are_numbered = is_numbered
+            if is_numbered is not are_numbered:
+                # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
             title = self._whole_title(match["name"], number)
@@ -410,4 +421,4 @@ class _ShapeReader:
 def _before(line: str, mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = line[: mark.start()]
-    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ")
+    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ").removeprefix("Running ")

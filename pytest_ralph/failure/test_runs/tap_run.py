@@ -56,6 +56,7 @@ STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
 PLAIN_TEXT = re.compile(r"^\s+(\S.*)$")
 DATA_BLOCK = "---"
+END_OF_DATA = "..."
 # node passes on what a file threw as a comment above the line of the file.
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
@@ -65,7 +66,7 @@ LOADING = frozenset({"bats-gather-tests"})
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
-    """Yield the innermost failing tests: what contains them failed only because they did.
+    """Yield the innermost failing tests: a suite that contains them failed only because they did.
 
     An assertion is not a test: if the test around it is announced, the test has failed, with the
     words of its assertion.
@@ -98,11 +99,17 @@ def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         indent, name = match.groups()
         contains_last = len(indent) < len(indent_above)
         indent_above = indent
-        if contains_last:
+        if contains_last and not _is_test(lines, number):
             continue
         if (indent, name) not in tests:
             name = _test_around(failed[position + 1 :], indent, tests) or name
         yield number, name
+
+
+def _is_test(lines: Sequence[str], number: int) -> bool:
+    """Return whether node says that a test with parts failed, not a suite of tests."""
+    block = [lines[at].strip() for at in _block(lines, number)]
+    return "failureType: 'subtestsFailed'" in block and "type: 'suite'" not in block
 
 
 def _test_around(
@@ -139,7 +146,13 @@ def _perl_titles(lines: Sequence[str]) -> dict[str, int]:
 def _block(lines: Sequence[str], number: int) -> list[int]:
     """Return the numbers of the lines that explain a failing test."""
     lines_below = below(lines, number, LONGEST_BLOCK)
-    return list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
+    block = list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
+    opening = "".join(lines[at] for at in block[:1])
+    if opening.strip() != DATA_BLOCK:
+        return block
+    # What stands below the data belongs to the next test.
+    closing = opening.replace(DATA_BLOCK, END_OF_DATA)
+    return list(takewhile(lambda at: lines[at] != closing, block))
 
 
 def _thrown_above(lines: Sequence[str], number: int) -> Quote | None:
