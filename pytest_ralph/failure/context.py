@@ -74,6 +74,8 @@ ASSERTED = re.compile(
     r"^(?:[\w.]+\.)?AssertionError\b| [!=]==? "
     r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
 )
+# What tools with these roles quote is code or text of the project.
+QUOTE_THE_PROJECT = frozenset({"", "run", "test", "lint", "format"})
 # What somebody else has said or what is a value: `"connection refused" is retried`.
 QUOTATION = re.compile(r"(?<!\w)(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
 # What a command line prints before it ends itself, and behind it the values of variables.
@@ -243,7 +245,7 @@ class FailureContext:
         if is_remark or ASSERTED.search(finding.error):
             return False
         own_words = QUOTATION.sub("", finding.error)
-        if own_words == finding.error or self.role_at(finding.line) not in {"", "run", "test"}:
+        if own_words == finding.error or self.role_at(finding.line) not in QUOTE_THE_PROJECT:
             # A tool may quote the system.
             return True
         return any(one.verdict == finding.verdict for one in causes_in(own_words))
@@ -467,7 +469,10 @@ class FailureContext:
     def names(self, thing: str) -> bool:
         """Return whether the command line names this file, module or target."""
         wanted = thing.removeprefix("./").rstrip("/")
-        return any(_names(word.removeprefix("./"), wanted) for word in self.words)
+        # `rspec` does not name `webmock/rspec`.
+        programs = {stage.program for stage in self.stages} - {wanted}
+        operands = (word.removeprefix("./") for word in self.words if word not in programs)
+        return any(_names(word, wanted) for word in operands)
 
     def names_member(self, name: str) -> bool:
         """Return whether the command line names it by a dotted path (`test_cart.CartTest.name`)."""

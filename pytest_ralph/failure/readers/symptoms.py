@@ -25,6 +25,7 @@ FRAME = re.compile(
     r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
     r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
 )
+PYTHON_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line \d+, in (?P<function>\S+)')
 FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
 
 
@@ -81,7 +82,10 @@ def _read_death(context: FailureContext) -> Finding:
     is_python = context.output.has("traceback")
     death = deaths[-1] if is_python else deaths[0]
     only_exceptions = all(finding.verdict == "exception" for finding in deaths)
-    is_tool = _speaker_role(context, death) in BY_ROLE | {"install"}
+    role = _speaker_role(context, death)
+    if only_exceptions and role == "test" and _is_raised_in_test(context):
+        return replace(death, verdict="test")
+    is_tool = role in BY_ROLE | {"install"}
     if only_exceptions and (is_tool or _is_death_of_tool(context.output.lines)):
         return replace(death, verdict="build")
     return death
@@ -92,6 +96,14 @@ def _is_death_of_tool(lines: Sequence[str]) -> bool:
     matches = filter(None, map(FRAME.match, lines))
     frames = [next(filter(None, match.groups())) for match in matches]
     return bool(frames) and all(map(FOREIGN_FRAME.search, frames))
+
+
+def _is_raised_in_test(context: FailureContext) -> bool:
+    """Return whether Python shows a function of the project as the last frame."""
+    frames = list(filter(None, map(PYTHON_FRAME.match, context.output.lines)))
+    if not frames or FOREIGN_FRAME.search(frames[-1]["file"]):
+        return False
+    return frames[-1]["function"] != "<module>"
 
 
 def _is_of_library(context: FailureContext) -> bool:
