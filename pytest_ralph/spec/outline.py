@@ -35,6 +35,7 @@ _BOX_REACH = 16
 # A span of more lines than this is none.
 _LONGEST_SPAN = 200
 FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
+_TASKS_TAG = regex(r"^[ \t]*</?tasks>[ \t]*$", re.MULTILINE)
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
 _SPAN_OPENER = regex(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
 _TASK_FIELD = regex(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
@@ -90,7 +91,12 @@ def read_outline(source: str, skip: int = 0) -> Outline:
 
 
 def _readable_lines(text: str, skip: int) -> list[str]:
-    """Return the lines for the parser: without front matter, and with `-[x]` as `- [x]`."""
+    """Return the lines for the parser: without front matter, and with `-[x]` as `- [x]`.
+
+    CommonMark takes a list that follows the line `<tasks>` for HTML.
+    """
+    if "<tasks>" in text:
+        text = _TASKS_TAG.sub("", text)
     if "[" in text:
         text = _TIGHT_BOX.sub(r"\1 ", text)
     lines = text.split("\n")

@@ -129,6 +129,9 @@ def _is_task(
 
     `sure_boxes` are the lines of the checkboxes that are tasks by their id alone.
     """
+    if block.level == 1 and any(one.has_field(WORK_FIELDS) for one in _below(block, candidates)):
+        # The title of a document: `# S01: Capture the text` over its tasks.
+        return False
     if block.level and _holds_any(block, sure_boxes):
         # A heading over numbered checkboxes groups them, unless it is verified itself.
         return block.title.certain and block.has_field(_VERIFY_FIELD)

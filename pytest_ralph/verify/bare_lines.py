@@ -65,6 +65,8 @@ _CONDITION = regex(
 )
 # `lint && test pass`: what is to be done, without the commands that do it.
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
+# `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
+_NEXT_SENTENCE = regex(r"\w[.;] (?!Rscript )[A-Z][a-z-]+ [A-Za-z]")
 _SERVER = any_of("server", "", "$")
 _PROSE_WORDS = words("prose", "prose line")
 
@@ -189,6 +191,8 @@ def _is_known_call(command: str) -> bool:
 
 def _is_prose(command: str) -> bool:
     if is_only_words(command) or _joins_unknown_words(command):
+        return True
+    if _NEXT_SENTENCE.search(_without_quoted(command)):
         return True
     return not _PROSE_WORDS.isdisjoint(_without_quoted(command).lower().split())
 

@@ -99,11 +99,12 @@ def _is_death_of_tool(lines: Sequence[str]) -> bool:
 
 
 def _is_raised_in_test(context: FailureContext) -> bool:
-    """Return whether Python shows a function of the project as the last frame."""
+    """Return whether Python shows a function of the project as the last frame, below a runner."""
     frames = list(filter(None, map(PYTHON_FRAME.match, context.output.lines)))
-    if not frames or FOREIGN_FRAME.search(frames[-1]["file"]):
+    if not frames or not FOREIGN_FRAME.search(frames[0]["file"]):
         return False
-    return frames[-1]["function"] != "<module>"
+    last = frames[-1]
+    return not FOREIGN_FRAME.search(last["file"]) and last["function"] != "<module>"
 
 
 def _is_of_library(context: FailureContext) -> bool:

@@ -19,7 +19,7 @@ NOT_A_NAME = re.compile(
     | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
     | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
-    | build\ failed\b.* | .*\[(?:build|setup)\ failed\].* | .*\bcompilation | .*\bprojects?
+    | build\ failed\b.* | .*\[(?:build|setup)(?:\ failed\].*)? | .*\bcompilation | .*\bprojects?
     | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
     | (?:true|false|null),? | .*\b\d+\ of\ \d+\ \w+ | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",

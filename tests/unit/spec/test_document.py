@@ -275,6 +275,12 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("### 1.2 a\n- [ ] b\n- [ ] **Verify:** `x`\n", ["1.2"]),
         ("- [ ] 1.1 a\n  - [ ] b — verify: `x`\n- [ ] c — verify: `y`\n", ["1.1", "c-verify-y"]),
         ("# Task 014: a plan\n## Task 7: b\n- [ ] **Step 1: c**\n## Task 8: d\n", ["7", "8"]),
+        (
+            "# S1: a\n## Verification\nc\n<tasks>\n- [ ] **T1**: b\n  - Verify: `x`\n</tasks>",
+            ["T1"],
+        ),
+        ("# M1 · a plan\n**Depends on:** -\n### T01 · b\n- Verify: `x`\n", ["T01"]),
+        ("# Task 1: a\n**Verify**: `x`\n- [ ] b\n", ["1"]),
         ("### Task 1: a\n#### Steps\n- [ ] b\n- [ ] c\n**Verify**: `x`\n", ["1"]),
         (
             "## T0 — A\n### T0.1 · b\n**Do:** x\n### T0.2 · c\n## T1 — d\n**Verify**: `x`\n",
