@@ -276,7 +276,7 @@ def test_the_text_of_verify_is_kept_as_written() -> None:
         ("- [ ] 1.1 a\n  - [ ] b — verify: `x`\n- [ ] c — verify: `y`\n", ["1.1", "c-verify-y"]),
         ("# Task 014: a plan\n## Task 7: b\n- [ ] **Step 1: c**\n## Task 8: d\n", ["7", "8"]),
         (
-            "# S1: a\n## Verification\nc\n<tasks>\n- [ ] **T1**: b\n  - Verify: `x`\n</tasks>",
+            "# S1: a\n## Verify\nc\n\n<tasks>\n- [ ] **T1**: b\n  - Verify: `x`\n</tasks>",
             ["T1"],
         ),
         ("# M1 · a plan\n**Depends on:** -\n### T01 · b\n- Verify: `x`\n", ["T01"]),
