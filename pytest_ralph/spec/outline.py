@@ -17,7 +17,9 @@ from pytest_ralph.text.markdown import BACKTICK, QUOTE, heredoc_delimiter, is_op
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_ralph.spec.candidates import TaskBlock
 
 Kind = Literal["item", "heading", "code", "hidden"]
 
@@ -83,11 +85,17 @@ def read_outline(source: str, skip: int = 0) -> Outline:
     if unclosed and _blank_cut_fences(shown, unclosed[0]):
         blocks, unclosed = _parse(shown, lines)
 
-    for block in blocks:
-        if block.kind in ("code", "hidden"):
-            masked.update(range(block.line, block.end))
+    masked |= lines_of(block for block in blocks if block.kind in ("code", "hidden"))
     visible = [block for block in blocks if block.kind != "hidden"]
     return Outline(lines, tuple(visible), frozenset(masked), tuple(unclosed))
+
+
+def lines_of(blocks: Iterable[Block | TaskBlock]) -> set[int]:
+    """Return the indexes of all lines of these blocks."""
+    lines: set[int] = set()
+    for block in blocks:
+        lines.update(range(block.line, block.end))
+    return lines
 
 
 def _readable_lines(text: str, skip: int) -> list[str]:
