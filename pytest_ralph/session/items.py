@@ -10,8 +10,8 @@ import pytest
 
 from pytest_ralph.settings import RUN_WIDE, SettingError
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.labels import misspelt
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:

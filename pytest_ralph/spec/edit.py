@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.text.markdown import LIST_MARKER
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _BLOCK = regex(r"- \[ \] (?P<heading>.*)")
 _HEADING = regex(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
-_ITEM = regex(r"\ufeff?(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d{1,9}[.)])")
+_ITEM = regex(rf"\ufeff?(?P<indent>[ \t]*)(?P<bullet>{LIST_MARKER})")
 _EMPTY_BOXES = (
     # - [ ] 1.3 Title
     regex(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),

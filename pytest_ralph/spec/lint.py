@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.spec.durations import DURATION, seconds
-from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.formats.tables import find_table_rows
+from pytest_ralph.spec.labels import misspelt
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import is_e2e_startup

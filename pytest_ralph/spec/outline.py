@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
-from pytest_ralph.text.markdown import BACKTICK, QUOTE, heredoc_delimiter, is_open
+from pytest_ralph.text.markdown import BACKTICK, LIST_MARKER, QUOTE, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ _INDENTED = {"CodeBlock": "Indented"}
 _BOX_REACH = 16
 # A span of more lines than this is none.
 _LONGEST_SPAN = 200
-FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
+FENCE = regex(rf"[ \t>]*(?:{LIST_MARKER}[ \t]+)*(`{{3,}}|~{{3,}})([^`\n]*)$")
 _TASKS_TAG = regex(r"^[ \t]*</?tasks>[ \t]*$", re.MULTILINE)
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
-_SPAN_OPENER = regex(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
+_SPAN_OPENER = regex(rf"[ \t]*(?:{LIST_MARKER}[ \t]|\*\*Verif)")
 _TASK_FIELD = regex(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
 _NUMBERED_TASK = regex(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
 

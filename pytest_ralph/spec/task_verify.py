@@ -7,16 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.checkpoints import read_checkpoint
-from pytest_ralph.spec.fields import (
-    MANUAL,
-    NOTE,
-    before_next_label,
-    read_fields,
-    under_label,
-    without_note,
-)
+from pytest_ralph.spec.fields import read_fields
 from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
 from pytest_ralph.spec.formats.xml_tasks import verify_element
+from pytest_ralph.spec.labels import MANUAL, NOTE, before_next_label, under_note, without_note
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
@@ -160,7 +154,7 @@ _TITLE_CHECK = regex(
 def check_in_title(title: TaskLine) -> str:
     """Return the check that a title consists of, or an empty string."""
     match = _TITLE_CHECK.fullmatch(title.title)
-    return under_label("", match["note"] or "", match["check"]) if match else ""
+    return under_note(match["note"] or "", match["check"]) if match else ""
 
 
 _EXPECTED = ("expected", "expected output", "expected result", "pass")
@@ -232,7 +226,7 @@ def inline_verify(title_line: str) -> str:
 
 def _text_behind(label: re.Match[str]) -> str:
     note = label["note"] or label["late"] or label["plain"] or ""
-    return under_label("", note, before_next_label(label.string[label.end() :]))
+    return under_note(note, before_next_label(label.string[label.end() :]))
 
 
 def quoted_verify(lines: Sequence[str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import Field, known_name
+from pytest_ralph.spec.fields import Field
+from pytest_ralph.spec.labels import known_name
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:

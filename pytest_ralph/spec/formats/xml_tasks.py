@@ -15,7 +15,8 @@ import html
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import MANUAL, Field
+from pytest_ralph.spec.fields import Field
+from pytest_ralph.spec.labels import MANUAL
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
