@@ -20,6 +20,7 @@ _KNOWN = {
     "commit": "Commit",
     "depends on": "Depends on",
     "depends": "Depends on",
+    "depends-on": "Depends on",
     "dependencies": "Depends on",
     "timeout": "Timeout",
     "expect": "Expect",

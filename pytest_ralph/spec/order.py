@@ -1,12 +1,8 @@
-"""The order in which the tasks of a spec run, and which task waits for which.
-
-Tasks name what they depend on in a field or in their title.
-"""
+"""The order in which the tasks of a spec run, and which task waits for which."""
 
 from __future__ import annotations
 
 import heapq
-import re
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,14 +10,9 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.plan_problems import (
-    PlanProblem,
-    circular_dependency,
-    file_conflicts,
-    unknown_dependency,
-)
+from pytest_ralph.spec.dependencies import read_dependencies
+from pytest_ralph.spec.plan_problems import PlanProblem, circular_dependency, file_conflicts
 from pytest_ralph.spec.task import is_e2e_cleanup
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -242,77 +233,3 @@ def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterat
         if name in path:
             cycle = path[path.index(name) :]
             yield circular_dependency([by_name[member] for member in cycle])
-
-
-_DEPENDS_FIELDS = ("depends on", "depends", "depends-on", "dependencies")
-_NOTHING = regex(r"(?:none|nothing|no|n/?a|[-–—]|∅)\b.*|[-–—]|∅", re.IGNORECASE)
-_IN_TITLE = regex(r"\((?:depends on|after):?\s+([^()]+)\)", re.IGNORECASE)
-_PHASE = regex(r"\bphases?\s+\S+", re.IGNORECASE)
-_SEPARATOR = regex(r"[,;&+\n]|\band\b", re.IGNORECASE)
-# What surrounds an id: `- [ ] Task 1.3 (parser)`.
-_DECORATION = regex(
-    r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE
-)
-_WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
-# What can only be the id of a task: a number with dots, or capitals with a number.
-_LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
-
-
-def read_dependencies(
-    tasks: Sequence[Task],
-) -> tuple[dict[str, tuple[str, ...]], list[PlanProblem]]:
-    """Return the names that tasks say they depend on, and the ids among them that do not exist."""
-    names: dict[str, str] = {}
-    for task in tasks:
-        names.setdefault(task.id, task.name)
-        names.setdefault(task.name, task.name)
-
-    explicit: dict[str, tuple[str, ...]] = {}
-    problems: list[PlanProblem] = []
-    for task in tasks:
-        text = _dependency_text(task)
-        if text is None:
-            continue
-        known, unknown = _read_ids(text, names)
-        problems += [unknown_dependency(task, name) for name in unknown]
-        if known or _NOTHING.fullmatch(text.strip()):
-            explicit[task.name] = known
-    return explicit, problems
-
-
-def _dependency_text(task: Task) -> str | None:
-    """Return what a task writes about its dependencies, in a field or in its title."""
-    for name, text in task.fields.items():
-        if name.strip().lower() in _DEPENDS_FIELDS:
-            return text
-    if task.fix_for is not None:
-        # The title of a fix quotes an error.
-        return None
-    in_title = _IN_TITLE.search(task.title)
-    return in_title[1] if in_title else None
-
-
-def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the tasks a text names, and the ids in it that no task has.
-
-    Everything else (`Python 3.12`, `Phase 2`) is prose.
-    """
-    known: dict[str, None] = {}
-    unknown: list[str] = []
-    for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        tasks = [_task_name(word, names) for word in _WORD.findall(part)]
-        found = dict.fromkeys(filter(None, tasks))
-        known |= found
-        bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
-        if not found and _LOOKS_LIKE_ID.fullmatch(bare):
-            unknown.append(bare)
-    return tuple(known), unknown
-
-
-def _task_name(word: str, names: Mapping[str, str]) -> str:
-    """Return the task that a word names; `1` and `1.` are the same id."""
-    bare = word.rstrip(".:")
-    for name in (word, bare, f"{bare}."):
-        if name in names:
-            return names[name]
-    return ""
