@@ -40,33 +40,22 @@ class Plan:
         return self.groups[self._positions[task.name]]
 
     def blocker(
-        self,
-        task: Task,
-        failed: Collection[str],
-        *,
-        keep_going: bool = False,
-        recovery: bool = True,
+        self, task: Task, failed: Collection[str], *, explicit_only: bool = False
     ) -> str | None:
         """Return the name of a failed task that `task` cannot run without, or None.
 
-        With `keep_going`, and in a run that only verifies, only explicit dependencies count.
+        With `explicit_only`, a task does not depend on those before it unless it says so.
         """
         if not failed or is_e2e_cleanup(task):
             return None
         cause = self._dependents.blocked_by(failed).get(task.name)
         if cause is not None:
             return cause
-        if keep_going or not recovery:
+        if explicit_only:
             return None
-
-        first: str | None = None
-        position = self._reach[task.name]
-        for name in failed:
-            failed_at = self._positions.get(name, position)
-            if failed_at < position:
-                first = name
-                position = failed_at
-        return first
+        reach = self._reach[task.name]
+        before = [name for name in failed if self._positions.get(name, reach) < reach]
+        return min(before, key=self._positions.__getitem__, default=None)
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -22,7 +22,7 @@ from pytest_ralph.spec.candidates import (
 from pytest_ralph.spec.outline import lines_of
 from pytest_ralph.spec.task_extent import VERIFY_FIELD, set_extent, set_extents
 from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_title
-from pytest_ralph.spec.task_verify import inline_verify
+from pytest_ralph.spec.verify_text import inline_verify
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
