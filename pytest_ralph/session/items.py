@@ -142,7 +142,7 @@ class SpecFile(pytest.File):
         # Imported here: few specs have such a field.
         from pytest_ralph.spec.lint import misspelt_fields
 
-        found = misspelt_fields(task, self.spec.source.splitlines())
+        found = misspelt_fields(self.spec, task)
         for name in wanted & found.keys():
             self._warn(found[name].line, found[name].message)
 

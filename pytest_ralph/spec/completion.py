@@ -36,13 +36,8 @@ def with_progress(spec: Spec) -> Spec:
 
 def without_box(spec: Spec) -> list[Task]:
     """Return the open tasks that have no box to tick."""
-    lines = spec.source.split("\n")
-    found = []
-    for task in spec.tasks:
-        first_line = lines[task.line - 1]
-        if not task.checked and ticked_line(first_line) is None:
-            found.append(task)
-    return found
+    open_tasks = [task for task in spec.tasks if not task.checked]
+    return [task for task in open_tasks if ticked_line(spec.lines.line(task.line)) is None]
 
 
 def is_complete(spec: Spec) -> bool:

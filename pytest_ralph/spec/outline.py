@@ -127,10 +127,11 @@ def _long_spans(lines: Sequence[str]) -> Iterator[range]:
         # Most lines have no quotation, and are spared the patterns.
         if number <= last or '"' not in line:
             continue
-        if _SPAN_OPENER.match(line) and is_open(line):
-            last = _closing_line(lines, number)
-            if last > number:
-                yield range(number + 1, last + 1)
+        if not _SPAN_OPENER.match(line) or not is_open(line):
+            continue
+        last = _closing_line(lines, number)
+        if last > number:
+            yield range(number + 1, last + 1)
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
@@ -147,12 +148,11 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
         delimiter = ""
 
         closed = BACKTICK.search(line)
-        if closed is None:
-            quotes += len(QUOTE.findall(line))
-            continue
-        quotes += len(QUOTE.findall(line, 0, closed.start()))
-        has_closed_quotes = quotes % 2 == 0
-        return number if has_closed_quotes else opened
+        in_span = line[: closed.start()] if closed else line
+        quotes += len(QUOTE.findall(in_span))
+        if closed:
+            has_closed_quotes = quotes % 2 == 0
+            return number if has_closed_quotes else opened
     return opened
 
 
@@ -166,7 +166,9 @@ def _blank_cut_fences(lines: list[str], start: int) -> bool:
     last = -1
 
     for number in range(start, len(lines)):
-        opened = FENCE.match(lines[number]) if number > last else None
+        if number <= last:
+            continue
+        opened = FENCE.match(lines[number])
         if opened is None:
             continue
         last = _closing_fence(lines, number, opened[1], never_closed)
