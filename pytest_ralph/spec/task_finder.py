@@ -135,18 +135,17 @@ class _Selection:
         if block.title.certain:
             return True
         names = _HEADING_FIELDS if block.level else WORK_FIELDS
-        return block.has_field(names) and not self._only_groups(block)
+        return block.has_field(names) and self._has_own_field(block)
 
     def _has_work_below(self, heading: TaskBlock) -> bool:
         return any(block.has_field(WORK_FIELDS) for block in self._below(heading))
 
-    def _only_groups(self, heading: TaskBlock) -> bool:
-        """Whether all fields under a heading belong to candidates with fields of their own."""
-        tasks = [block for block in self._below(heading) if block.has_field(WORK_FIELDS)]
-        in_tasks = lines_of(tasks)
-        lines = range(heading.line + 1, heading.end)
+    def _has_own_field(self, parent: TaskBlock) -> bool:
+        """Whether a field stands below a candidate that is not part of a task below it."""
+        in_tasks = lines_of(block for block in self._below(parent) if block.has_field(WORK_FIELDS))
+        lines = range(parent.line + 1, parent.end)
         own_lines = [number for number in lines if number not in in_tasks]
-        return not any(map(self.text.field_name, own_lines))
+        return any(map(self.text.field_name, own_lines))
 
     def _beside_tasks(self) -> set[int]:
         """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
