@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.git.command import GitCommand
     from pytest_ralph.fixing.git.index import Index
-    from pytest_ralph.fixing.git.own_versions import Versions
+    from pytest_ralph.fixing.git.own_versions import ToCommit
 
 UNKNOWN_COMMITTER = re.compile(
     r"tell me who you are|empty ident|unable to auto-detect email|no email was given",
@@ -42,7 +42,7 @@ def commit_paths(
     message: str,
     paths: Sequence[str],
     head: Index,
-    versions: Versions,
+    versions: ToCommit,
 ) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
 
@@ -52,7 +52,7 @@ def commit_paths(
     # Hooks may take long, and a run that is killed meanwhile leaves the directory to be swept.
     with scratch_directory(git_dir) as scratch:
         env = {"GIT_INDEX_FILE": str(scratch / "index")}
-        if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
+        if git.commit_id("HEAD") is not None:
             git("read-tree", "HEAD", env=env)
         as_they_are = [path for path in paths if path not in versions]
         stage_files(git, git.directory, as_they_are, env)

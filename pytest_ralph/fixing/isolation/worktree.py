@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.file_state import Change, is_too_large, stored_state, write_state
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
-from pytest_ralph.fixing.git.index import LITERAL, git_mode
+from pytest_ralph.fixing.git.index import LITERAL, git_mode, read_diff, refresh_index
 from pytest_ralph.fixing.isolation.links import ignored_paths, named_ignored_files
 from pytest_ralph.fixing.isolation.merge import plan_merge
 
@@ -117,17 +117,17 @@ class Worktree:
         """Return the paths that differ from the start, sorted; untracked ones have the tag `?`."""
         options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
         tags: dict[str, str] = {}
-        for entry in self.git("ls-files", *options).split("\0"):
+        for entry in self.git.listed("ls-files", *options):
             tag, _, path = entry.partition(" ")
-            if path and not (tag == "?" and self._is_linked(path)):
+            if tag != "?" or not self._is_linked(path):
                 tags[path] = tag
         named = [name for name in self.named if name not in tags]
         tags.update((path, "?") for path in named_ignored_files(self.git, named))
         links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
         if links:
             # git compares what a new link leads to with the files of the directory that was there.
-            behind = self.git("ls-files", "-z", "--", *links, env=LITERAL).split("\0")
-            tags.update((path, "R") for path in behind if path)
+            behind = self.git.listed("ls-files", "-z", "--", *links, env=LITERAL)
+            tags.update((path, "R") for path in behind)
         return dict(sorted(tags.items()))
 
     def _is_linked(self, path: str) -> bool:
@@ -151,7 +151,7 @@ class Worktree:
         new one would be readable by all.
         """
         is_changed = False
-        for path in self.git("ls-files", "-z").split("\0")[:-1]:
+        for path in self.git.listed("ls-files", "-z"):
             # A Path for each file would be most of the cost.
             here = f"{self.path}/{path}"
             mode = _permissions(f"{self.project}/{path}")
@@ -163,7 +163,7 @@ class Worktree:
             is_changed = True
         if is_changed:
             # Else git would read these files each time it looks for changes.
-            self.git.run("update-index", "-q", "--refresh")
+            refresh_index(self.git)
 
     # Bringing it up to date
 
@@ -184,17 +184,14 @@ class Worktree:
 
         shutil.copy2(index, self.container / START_INDEX)
         self.tree = tree
-        # Status 1 only means that some files differ from the index.
-        self.git.run("update-index", "-q", "--refresh")
+        refresh_index(self.git)
 
     def _changed_files(self, tree: str) -> dict[str, Change]:
         """Return what differs in the project from the start."""
-        options = ("-r", "-z", "--name-status", "--no-renames")
-        parts = self.git("diff-tree", *options, self.tree, tree).split("\0")
-        statuses = dict(zip(parts[1::2], parts[::2], strict=False))
-        base = self._write_base([path for path, status in statuses.items() if status != "A"])
+        versions = read_diff(self.git, "diff-tree", "-r", self.tree, tree)
+        base = self._write_base([path for path, (before, _) in versions.items() if before])
         changes = {}
-        for path in statuses:
+        for path in versions:
             # Files of specs are never merged: the run itself writes these.
             start = self.path if Path(path).name in SPEC_FILES else base
             before = stored_state(start, path)
