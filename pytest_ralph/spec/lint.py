@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
-from pytest_ralph.spec.durations import DURATION, seconds
+from pytest_ralph.spec.durations import DURATION, seconds, written_timeout
 from pytest_ralph.spec.formats.tables import find_table_rows
 from pytest_ralph.spec.labels import misspelt
 from pytest_ralph.spec.order import plan
@@ -234,7 +234,7 @@ class _TaskLinter:
         """Yield the hazards of the commands, and time limits that are too short for them."""
         starts_service = is_e2e_startup(self.task)
         written_limit = f"{timeout:.0f} s"
-        own_limit = DURATION.match(self.task.fields.get("Timeout", "").strip(" `"))
+        own_limit = written_timeout(self.task)
         if own_limit is not None:
             timeout = seconds(own_limit)
             written_limit = own_limit[0]

@@ -17,6 +17,7 @@ from pytest_ralph.fixing.git.index import (
     index_lines,
     read_index,
     set_index,
+    split_intended,
     stage_files,
     with_intended,
 )
@@ -75,7 +76,7 @@ def commit_paths(
         # A hook changed files and added them.
         set_index(git, not_staged, _with_flags(committed, index))
     if result.status != 0:
-        intended = {path: entry for path, entry in index.items() if entry.is_intended}
+        intended, _ = split_intended(index)
         set_index(git, not_staged, {**_with_flags(head, index), **intended})
         raise GitError(_why_no_commit(result.stdout + result.stderr))
 

@@ -126,6 +126,13 @@ def with_intended(git: GitCommand, index: Index) -> Index:
     return {**index, **marked}
 
 
+def split_intended(entries: Mapping[str, IndexEntry]) -> tuple[Index, Index]:
+    """Return the entries of files that are only intended, and the others."""
+    intended = {path: entry for path, entry in entries.items() if entry.is_intended}
+    staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
+    return intended, staged
+
+
 def index_lines(
     git: GitCommand, paths: Iterable[str], entries: Mapping[str, IndexEntry]
 ) -> list[str]:
@@ -151,15 +158,15 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
     paths = sorted(paths)
     if not paths:
         return
-    intended = [path for path in paths if path in entries and entries[path].is_intended]
-    staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
-    flagged = {path for path in paths if path in staged and staged[path].has_flags}
+    wanted = {path: entries[path] for path in paths if path in entries}
+    intended, staged = split_intended(wanted)
+    flagged = {path: entry for path, entry in staged.items() if entry.has_flags}
     lines = index_lines(git, [path for path in paths if path not in flagged], staged)
     if lines:
         git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
-    for path in sorted(flagged):
+    for path, entry in flagged.items():
         # In one command: a run that is killed in between would leave the entry without its flags.
-        git("update-index", *_options_for_flagged(path, staged[path]), env=LITERAL)
+        git("update-index", *_options_for_flagged(path, entry), env=LITERAL)
     # git announces no file that is not there.
     found = [path for path in intended if os.path.lexists(git.directory / path)]
     if found:

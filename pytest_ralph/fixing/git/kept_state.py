@@ -25,6 +25,7 @@ from pytest_ralph.fixing.git.index import (
     no_entry,
     read_blob,
     read_index,
+    split_intended,
     with_intended,
     write_blob,
 )
@@ -184,8 +185,7 @@ class KeptState:
 
     def _restore_index(self) -> list[str]:
         paths = [change.path for change in self._changes]
-        intended = [path for path, entry in self._index.items() if entry.is_intended]
-        staged = {path: entry for path, entry in self._index.items() if not entry.is_intended}
+        intended, staged = split_intended(self._index)
         entries = index_lines(self._git, paths, staged)
         lines = []
         if entries:
