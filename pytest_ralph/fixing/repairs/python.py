@@ -11,6 +11,7 @@ from pytest_ralph.fixing.repairs.interpreter import environment_of, find_interpr
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from pytest_ralph.fixing.repairs.context import RepairContext
 
 # These make environments of their own, which an installer called from outside does not reach.
