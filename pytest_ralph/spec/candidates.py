@@ -147,9 +147,8 @@ def _with_bold_lines(text: TaskText) -> Sequence[Block]:
     known = {block.line for block in blocks}
     bold = []
     for number, line in enumerate(text.lines):
-        if "**" not in line[:8]:
-            continue
-        if number in known or number in text.masked:
+        # Most lines are not bold, and are spared the pattern.
+        if "**" not in line[:8] or number in known or number in text.masked:
             continue
         if read_bold(line):
             bold.append(Block("heading", number, number + 1, BOLD_LEVEL))
@@ -204,7 +203,8 @@ class Phases:
         for block in _outside_items(outline.blocks):
             if not block.level or block.line in tasks:
                 continue
-            headings = [heading for heading in headings if heading.level < block.level]
+            while headings and headings[-1].level >= block.level:
+                headings.pop()
             title = outline.lines[block.line].strip(" \t#")
             headings.append(Heading(block.level, title))
             self._lines.append(block.line)
@@ -221,4 +221,6 @@ def _phase_name(headings: Sequence[Heading]) -> str:
     for title in reversed(below_title):
         if _PHASE.search(title):
             return title
-    return below_title[-1] if below_title else ""
+    if not below_title:
+        return ""
+    return below_title[-1]

@@ -36,8 +36,14 @@ def with_progress(spec: Spec) -> Spec:
 
 def without_box(spec: Spec) -> list[Task]:
     """Return the open tasks that have no box to tick."""
-    open_tasks = [task for task in spec.tasks if not task.checked]
-    return [task for task in open_tasks if ticked_line(spec.lines.line(task.line)) is None]
+    found = []
+    for task in spec.tasks:
+        if task.checked:
+            continue
+        first_line = spec.lines.line(task.line)
+        if ticked_line(first_line) is None:
+            found.append(task)
+    return found
 
 
 def is_complete(spec: Spec) -> bool:

@@ -158,7 +158,6 @@ def _read_heading_label(line: str) -> Label | None:
 def _label(match: re.Match[str], line: str) -> Label:
     """Make the label of a matched line, with what its note and its marks say about the text."""
     label = match["name"].strip()
-    note = match["note"] or ""
     name = known_name(label)
     rest = line[match.end() :]
 
@@ -166,7 +165,7 @@ def _label(match: re.Match[str], line: str) -> Label:
         # A row of a table of fields: `| **Verify** | `make` |`.
         rest = rest.strip(" \t|").replace("\\|", "|")
     if name == "Verify":
-        rest = under_note(note, rest, label)
+        rest = under_note(match["note"], rest, label)
     if match["mark"] in ("_", "*"):
         # `_Verify: …_`: the mark that closes it stands at the end of the line.
         rest = rest.rstrip().removesuffix(match["mark"])
@@ -181,17 +180,19 @@ def _label(match: re.Match[str], line: str) -> Label:
     )
 
 
-def under_note(note: str, text: str, label: str = "") -> str:
+def under_note(note: str | None, text: str, label: str = "") -> str:
     """Return the text of a Verify field with what its label, or the note behind it, says.
 
     `Verify (in web)` says where it is done, `Verify (manually)` and `Verify (if there is a phone)`
     that a person has to look, or to decide.
     """
+    note = note or ""
     if _WHERE.match(note):
         text = f"{note.strip()}: {text}"
-    if _BY_HAND.search(label + note):
+    written = label + note
+    if _BY_HAND.search(written):
         return f"{MANUAL}: {text}"
-    condition = _UNDER_CONDITION.search(label + note)
+    condition = _UNDER_CONDITION.search(written)
     if condition:
         return f"optional, {condition['condition'].strip()}: {text}"
     return text
@@ -218,9 +219,12 @@ def _starts_field(found: re.Match[str]) -> bool:
 
 def _is_end_of_sentence(text: str) -> bool:
     """Whether a sentence or a code span ends here, and no code span or quotation is open."""
-    line = text[text.rfind("\n") + 1 :]
-    is_quoted = text.count("`") % 2 == 1 or line.count('"') % 2 == 1
-    return not is_quoted and _SENTENCE_BEFORE.match(line.strip()) is not None
+    last_line = text.rpartition("\n")[2]
+    is_in_code = text.count("`") % 2 == 1
+    is_quoted = last_line.count('"') % 2 == 1
+    if is_in_code or is_quoted:
+        return False
+    return _SENTENCE_BEFORE.match(last_line.strip()) is not None
 
 
 @lru_cache(maxsize=256)

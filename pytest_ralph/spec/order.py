@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.dependencies import read_dependencies
+from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.plan_problems import PlanProblem, circular_dependency, file_conflicts
 from pytest_ralph.spec.task import is_e2e_cleanup
 
@@ -138,13 +139,13 @@ def _with_originals(
     tasks: Sequence[Task], explicit: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """Return what each task needs: what it names, and for a fix its original."""
-    names = {task.id: task.name for task in reversed(tasks)}
+    tree = FixTree(tasks)
     needs = {task.name: explicit.get(task.name, ()) for task in tasks}
     for task in tasks:
-        original = names.get(task.fix_for or "", task.name)
+        original = tree.owner_of(task.name)
         # An original may name a fix as what it depends on.
-        if original != task.name and task.name not in needs[original]:
-            needs[task.name] += (original,)
+        if original is not None and task.name not in needs[original.name]:
+            needs[task.name] += (original.name,)
     return needs
 
 
@@ -201,9 +202,11 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
 def _may_join(task: Task, needs: Sequence[str], group: Mapping[str, Task]) -> bool:
     """Return whether a task can run at the same time as those of a group."""
     member = next(iter(group.values()))
-    if not (task.parallel and member.parallel):
+    if not task.parallel or not member.parallel:
         return False
-    return task.phase == member.phase and group.keys().isdisjoint(needs)
+    if task.phase != member.phase:
+        return False
+    return group.keys().isdisjoint(needs)
 
 
 def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterator[PlanProblem]:

@@ -85,7 +85,8 @@ def read_outline(source: str, skip: int = 0) -> Outline:
     if unclosed and _blank_cut_fences(shown, unclosed[0]):
         blocks, unclosed = _parse(shown, lines)
 
-    masked |= lines_of(block for block in blocks if block.kind in ("code", "hidden"))
+    no_text = [block for block in blocks if block.kind in ("code", "hidden")]
+    masked |= lines_of(no_text)
     visible = [block for block in blocks if block.kind != "hidden"]
     return Outline(lines, tuple(visible), frozenset(masked), tuple(unclosed))
 
@@ -219,15 +220,18 @@ def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], lis
     unclosed: list[int] = []
     quoted_until = 0
     for name, level, begin, end in _structure(text, data):
-        # pulldown-cmark places an item indented with a tab on the line break before it.
-        is_early = data[begin] in b"\r\n"
-        first = bisect_right(starts, begin + 1 if is_early else begin) - 1
+        place = begin
+        if data[begin] in b"\r\n":
+            # pulldown-cmark places an item indented with a tab on the line break before it.
+            place = begin + 1
+        first = bisect_right(starts, place) - 1
         if name == "Item" and "[" not in lines[first]:
             continue
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
-        kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
-
+        kind = _STRUCTURE[name]
+        if begin < quoted_until:
+            kind = "hidden"
         after = max(bisect_left(starts, end), first + 1)
         block = Block(kind, first, after, level)
         blocks.append(block)
@@ -262,7 +266,9 @@ def _is_closed(lines: Sequence[str], block: Block) -> bool:
     if last == block.line:
         return False
     opened = FENCE.match(lines[block.line])
-    closed = FENCE.match(lines[last])
-    if opened is None or closed is None:
+    if opened is None:
         return False
-    return closed[1].startswith(opened[1]) and not closed[2].strip()
+    closed = FENCE.match(lines[last])
+    if closed is None or not closed[1].startswith(opened[1]):
+        return False
+    return not closed[2].strip()

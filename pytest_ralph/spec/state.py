@@ -351,5 +351,9 @@ def _repeat_unfinished_attempt(entry: dict[str, Any]) -> None:
 
 
 def _addressed_error(fix: Task) -> str:
-    match = _ADDRESSED_ERROR.match(fix.fields.get("Do", "").strip())
-    return match[1].strip() if match else fix.title.removeprefix("Fix: ")
+    """Return the error that a fix task was written for."""
+    do = fix.fields.get("Do", "").strip()
+    addressed = _ADDRESSED_ERROR.match(do)
+    if addressed is None:
+        return fix.title.removeprefix("Fix: ")
+    return addressed[1].strip()

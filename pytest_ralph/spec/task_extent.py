@@ -24,11 +24,14 @@ def set_extents(text: TaskText, tasks: Sequence[TaskBlock]) -> None:
     """Set the final extent, the fields and the tick of each task of a spec."""
     tails = _find_tails(text, tasks)
     ends_before_tail = set(tails.values())
-    next_lines = [*(block.line for block in tasks), len(text.lines)][1:]
-    for block, next_line in zip(tasks, next_lines, strict=True):
+    lines = [block.line for block in tasks]
+    next_lines = [*lines[1:], len(text.lines)]
+    for block, next_line in zip(tasks, next_lines, strict=False):
         end = block.end
-        # The fields behind the last child are its parent's, not the child's.
-        limit = end if end in ends_before_tail else next_line
+        limit = next_line
+        if end in ends_before_tail:
+            # The fields behind the last child are its parent's, not the child's.
+            limit = end
         set_extent(text, block, limit)
         if block.line in tails:
             block.fields += text.read_fields(tails[block.line], end)
@@ -58,11 +61,16 @@ def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:
         if not children:
             continue
 
-        tail = max(child.end for child in children)
-        gaps = [(child.end, following.line) for child, following in pairwise(children)]
-        if not any(text.has_field_name(first, end) for first, end in gaps):
-            tails[parent.line] = tail
+        if not _has_fields_between(text, children):
+            tails[parent.line] = max(child.end for child in children)
     return tails
+
+
+def _has_fields_between(text: TaskText, children: Sequence[TaskBlock]) -> bool:
+    for child, following in pairwise(children):
+        if text.has_field_name(child.end, following.line):
+            return True
+    return False
 
 
 def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
@@ -84,17 +92,10 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
 
 def _all_ticked(text: TaskText, first: int, last: int) -> bool:
     """Whether there are boxes on these lines, and all of them are ticked."""
-    has_boxes = False
-    for number in range(first, last):
-        if number in text.masked:
-            continue
-        box = read_checkbox(text.lines[number])
-        if box is None:
-            continue
-        if not box.checked:
-            return False
-        has_boxes = True
-    return has_boxes
+    visible = [number for number in range(first, last) if number not in text.masked]
+    lines = [read_checkbox(text.lines[number]) for number in visible]
+    boxes = [line for line in lines if line is not None]
+    return bool(boxes) and all(box.checked for box in boxes)
 
 
 def _own_end(text: TaskText, block: TaskBlock, limit: int) -> int:

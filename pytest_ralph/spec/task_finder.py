@@ -142,10 +142,12 @@ class _Selection:
 
     def _has_own_field(self, parent: TaskBlock) -> bool:
         """Whether a field stands below a candidate that is not part of a task below it."""
-        in_tasks = lines_of(block for block in self._below(parent) if block.has_field(WORK_FIELDS))
-        lines = range(parent.line + 1, parent.end)
-        own_lines = [number for number in lines if number not in in_tasks]
-        return any(map(self.text.field_name, own_lines))
+        tasks = [block for block in self._below(parent) if block.has_field(WORK_FIELDS)]
+        in_tasks = lines_of(tasks)
+        for number in range(parent.line + 1, parent.end):
+            if number not in in_tasks and self.text.field_name(number):
+                return True
+        return False
 
     def _beside_tasks(self) -> set[int]:
         """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
@@ -193,11 +195,12 @@ class _Selection:
             if not heading.level or heading.line not in self.tasks:
                 continue
             boxes = [block for block in self._below(heading) if block.line in self.tasks]
-            if len(boxes) != 1 or boxes[0].title.certain:
+            if len(boxes) != 1:
                 continue
             box = boxes[0]
-            names_above_box = map(self.text.field_name, range(heading.line + 1, box.line))
-            if "Verify" not in names_above_box:
+            lines_above_box = range(heading.line + 1, box.line)
+            is_verified = "Verify" in map(self.text.field_name, lines_above_box)
+            if not box.title.certain and not is_verified:
                 found.add(box.line)
         return found
 

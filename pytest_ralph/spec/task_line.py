@@ -144,8 +144,10 @@ def read_heading(line: str) -> TaskLine | None:
 
 def _calls_itself_task(name: _Name) -> bool:
     """Whether a name begins with the word "task" or has a marker that only tasks have."""
+    if name.word.endswith("task"):
+        return True
     words = {marker.split()[0].upper() for marker in name.markers}
-    return name.word.endswith("task") or not words.isdisjoint(_TASK_MARKERS)
+    return not words.isdisjoint(_TASK_MARKERS)
 
 
 def _heading_box(text: str) -> str:
@@ -194,7 +196,9 @@ def heading_kind(heading: str) -> str:
     if "-T" in name.id:
         # `US2-T1` and `V-T3`: the tasks of a part, named by what stands before the T.
         return re.sub(r"\d+", "0", name.id)
-    return name.prefix if name.prefix in _SURE_PREFIXES else ""
+    if name.prefix in _SURE_PREFIXES:
+        return name.prefix
+    return ""
 
 
 def slug(title: str) -> str:
@@ -262,12 +266,12 @@ def _read_bracketed_id(text: str, position: int) -> tuple[str, str, int] | None:
     match = _ID.match(text, position + 1)
     if match is None or not text.startswith("]", match.end()):
         return None
+    if _prefix(match["id"]) in _CRITERIA:
+        # `[US1]` and `[P1]` name a story or a priority.
+        return None
     end = match.end() + 1
     is_link = text.startswith("(", end)
-    # `[US1]` and `[P1]` name a story or a priority.
-    if is_link or _prefix(match["id"]) in _CRITERIA:
-        return None
-    return match["id"], "", end
+    return None if is_link else (match["id"], "", end)
 
 
 def _split_markers(title: str) -> tuple[str, list[str]]:

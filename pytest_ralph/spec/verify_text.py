@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.task_line import TaskLine
 
-_GREEN = regex(r"\bgreen\b", re.IGNORECASE)
-_RED = regex(r"\bred\b", re.IGNORECASE)
+_GREEN = regex(r".*\bgreen\b", re.IGNORECASE)
+_ONLY_RED = regex(r"(?!.*\bgreen\b).*\bred\b", re.IGNORECASE)
 _BOLD_VERIFY = (
     r"(?:\*\*|__)Verif(?:y|ication)"
     rf"(?P<note>{NOTE})?[ \t]*:?(?:\*\*|__)(?P<late>{NOTE}(?=[ \t]*:))?[ \t]*:?[ \t]*"
@@ -70,12 +70,22 @@ def wanted_verifies(fields: Sequence[Field]) -> list[Field]:
 
     Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
     """
-    verifies = [field for field in fields if field.name == "Verify"]
-    green = [field for field in verifies if _GREEN.search(field.label)]
-    not_red = [field for field in verifies if not _RED.search(field.label)]
-    wanted = green or not_red or verifies
-    automatic = [field for field in wanted if not field.text.startswith(MANUAL)]
-    return automatic or wanted
+    wanted = [field for field in fields if field.name == "Verify"]
+    for is_better in (_is_green, _is_not_red, _is_automatic):
+        wanted = list(filter(is_better, wanted)) or wanted
+    return wanted
+
+
+def _is_green(verify: Field) -> bool:
+    return _GREEN.match(verify.label) is not None
+
+
+def _is_not_red(verify: Field) -> bool:
+    return _ONLY_RED.match(verify.label) is None
+
+
+def _is_automatic(verify: Field) -> bool:
+    return not verify.text.startswith(MANUAL)
 
 
 def inline_verify(title_line: str) -> str:
@@ -85,8 +95,10 @@ def inline_verify(title_line: str) -> str:
 
 
 def _text_behind(label: re.Match[str]) -> str:
-    note = label["note"] or label["late"] or label["plain"] or ""
-    return under_note(note, before_next_label(label.string[label.end() :]))
+    """Return the text that a label within a line begins, with what its note says."""
+    note = label["note"] or label["late"] or label["plain"]
+    text = label.string[label.end() :]
+    return under_note(note, before_next_label(text))
 
 
 def quoted_verify(lines: Sequence[str]) -> str:
@@ -116,4 +128,6 @@ def _verify_behind_another(fields: Sequence[Field]) -> str:
 def check_in_title(title: TaskLine) -> str:
     """Return the check that a title consists of, or an empty string."""
     match = _TITLE_CHECK.fullmatch(title.title)
-    return under_note(match["note"] or "", match["check"]) if match else ""
+    if match is None:
+        return ""
+    return under_note(match["note"], match["check"])
