@@ -232,12 +232,12 @@ class Git:
             head = read_tree(self._top, "HEAD", in_repository)
             own_versions = OwnVersions(self._top, location.prefix, head, committed)
             versions = own_versions.find(changed, changes, task_files)
-            for path, text in (texts or {}).items():
-                name = location.prefix + os.path.relpath(path.resolve(), self.root)
-                if name in in_repository:
-                    mode = head[name].mode if name in head else "100644"
-                    blob = write_blob(self._top, text, f"--path={name}")
-                    versions[name] = IndexEntry(mode, blob)
+            given = {self._in_repository(path): text for path, text in (texts or {}).items()}
+            for name in given.keys() & in_repository:
+                replaced = head.get(name)
+                mode = "100644" if replaced is None else replaced.mode
+                blob = write_blob(self._top, given[name], f"--path={name}")
+                versions[name] = IndexEntry(mode, blob)
             if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
@@ -248,9 +248,10 @@ class Git:
 
     def read_head(self, file: Path) -> bytes | None:
         """Return the content that HEAD has of a file; None if it has none."""
-        path = self._location.prefix + os.path.relpath(file.resolve(), self.root)
-        stored = self._top.run("cat-file", "blob", f"HEAD:{path}")
-        return os.fsencode(stored.stdout) if stored.status == 0 else None
+        stored = self._top.run("cat-file", "blob", f"HEAD:{self._in_repository(file)}")
+        if stored.status != 0:
+            return None
+        return os.fsencode(stored.stdout)
 
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
         """Return which files in `paths` differ from HEAD, relative to the root."""
@@ -286,6 +287,10 @@ class Git:
         if repository.prefix and self._git.succeeds("check-ignore", "-q", "."):
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
         return repository
+
+    def _in_repository(self, file: Path) -> str:
+        """Return the path of a file relative to the top of the repository."""
+        return self._location.prefix + os.path.relpath(file.resolve(), self.root)
 
     @property
     def _top(self) -> GitCommand:

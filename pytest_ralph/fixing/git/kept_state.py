@@ -189,13 +189,12 @@ class KeptState:
         entries = index_lines(self._git, paths, staged)
         lines = []
         if entries:
-            quoted = " ".join(shlex.quote(entry) for entry in entries)
+            quoted = shlex.join(entries)
             lines.append(f"printf '%s\\0' {quoted} | git update-index -z --replace --index-info\n")
         for flag, flagged in flagged_paths(paths, self._index).items():
-            quoted = " ".join(shlex.quote(path) for path in flagged)
-            lines.append(f"git update-index {flag} -- {quoted}\n")
+            lines.append(f"git update-index {flag} -- {shlex.join(flagged)}\n")
         if intended:
-            quoted = " ".join(shlex.quote(path) for path in intended)
+            quoted = shlex.join(intended)
             lines.append(f"GIT_LITERAL_PATHSPECS=1 git add --force --intent-to-add -- {quoted}\n")
         lines.append("git update-index -q --refresh || :\n")
         return lines

@@ -61,7 +61,7 @@ def commit_message(task: Task, spec: str) -> str:
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:
     """Append a commit of `paths` (relative to `root`) to the shell script `script`."""
-    files = " ".join(shlex.quote(path) for path in paths)
+    files = shlex.join(paths)
     if not files:
         return
 

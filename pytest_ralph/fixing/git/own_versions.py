@@ -101,19 +101,33 @@ class OwnVersions:
         for step in _without_undone(self._not_in_head(name, steps)):
             before = self._stored(name, step.before)
             after = step.after
-            if after is not None and not after.can_be_put_back:
-                if step is not steps[-1] or not is_same_now(self._git.directory, name, after):
-                    raise ConflictError
-                after = after._replace(copy=str(self._git.directory / name))
-            version = self._merged(before, version, self._stored(name, after))
+            if step is steps[-1]:
+                after = self._with_content(name, after)
+            version = self._merged(before, version, self._stored_after(name, after))
         return version
+
+    def _with_content(self, name: str, state: FileState | None) -> FileState | None:
+        """Return the state with a file as its copy if it has none, and the file is still so."""
+        if state is None or state.can_be_put_back:
+            return state
+        if not is_same_now(self._git.directory, name, state):
+            return state
+        return state._replace(copy=str(self._git.directory / name))
+
+    def _stored_after(self, name: str, state: FileState | None) -> IndexEntry | None:
+        """Write what a step made of a file. Raise ConflictError if that is not known."""
+        if state is not None and not state.can_be_put_back:
+            raise ConflictError
+        return self._stored(name, state)
 
     def _not_in_head(self, name: str, steps: Sequence[Change]) -> Sequence[Change]:
         """Return the steps after the last one that HEAD has: progress may have been committed."""
         head = self._head.get(name)
         for number in range(len(steps), 0, -1):
             after = steps[number - 1].after
-            if after is not None and after.can_be_put_back and self._stored(name, after) == head:
+            if after is None or not after.can_be_put_back:
+                continue
+            if self._stored(name, after) == head:
                 return steps[number:]
         return steps
 
@@ -122,7 +136,8 @@ class OwnVersions:
         if state is None:
             return None
         if state.is_link:
-            return IndexEntry(git_mode(state), write_blob(self._git, state.target.encode()))
+            link = write_blob(self._git, state.target.encode())
+            return IndexEntry(git_mode(state), link)
         if not state.copy:
             # It is too large, or an executor removed the copies.
             raise GitError(
@@ -140,7 +155,9 @@ class OwnVersions:
             return ours
         if base is None or ours is None or theirs is None:
             raise ConflictError
-        mode = theirs.mode if ours.mode == base.mode else ours.mode
+        mode = ours.mode
+        if ours.mode == base.mode:
+            mode = theirs.mode
         texts = [read_blob(self._git, version.identity) for version in (base, ours, theirs)]
         merged = merge_text(self._git, *texts)
         return IndexEntry(mode, write_blob(self._git, merged))

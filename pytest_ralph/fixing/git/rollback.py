@@ -72,7 +72,8 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     # From the working tree to the commit; None for a file that the commit does not have.
     differences = read_diff(git, "diff-index", "-R", commit, "--", scope)
     wanted = {path: in_commit for path, (_, in_commit) in differences.items()}
-    files = _check_out(git, commit, [path for path, entry in wanted.items() if entry], scratch)
+    in_commit = [path for path, entry in wanted.items() if entry is not None]
+    files = _check_out(git, commit, in_commit, scratch)
 
     untracked = set(git.listed("ls-files", "-o", "-z", "--exclude-standard", "--", scope))
     index = read_index(git, scope)
@@ -189,8 +190,10 @@ class Rollback:
         """Make the files what they were before `changes`. Raise GitError if one cannot be."""
         # First remove files: a directory of the same name may be needed, or the other way round.
         for change in sorted(changes, key=lambda one: one.before is not None):
-            is_done = is_same_now(self._root, change.path, change.before)
-            if not is_done and put_back(self._root, [change]):
+            if is_same_now(self._root, change.path, change.before):
+                continue
+            left = put_back(self._root, [change])
+            if left:
                 raise GitError(f"{change.path} cannot be written or removed")
 
     def _take_back(self, changes: list[Change], kept: KeptState) -> None:

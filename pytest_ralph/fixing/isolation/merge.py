@@ -117,31 +117,40 @@ class _Planner:
         Files that are going to be removed are not in the way.
         """
         target = self._root / path
-        if target.is_dir() and not target.is_symlink():
-            below = (str(file.relative_to(self._root)) for file in _files_below(target))
-            return any(file not in self._removed for file in below)
+        if _is_directory(target):
+            return not all(map(self._is_removed, _files_below(target)))
         for parent in PurePath(path).parents[:-1]:
             place = self._root / parent
-            is_in_the_way = os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
-            if is_in_the_way and str(parent) not in self._removed:
+            if not os.path.lexists(place) or _is_directory(place):
+                continue
+            if not self._is_removed(place):
                 return True
         return False
+
+    def _is_removed(self, file: Path) -> bool:
+        return str(file.relative_to(self._root)) in self._removed
 
     def _differs_in_line_ends(self, path: str, one: FileState, other: FileState) -> bool:
         """Whether git stores both versions of a file as one object."""
         if one.is_link or git_mode(one) != git_mode(other):
             return False
-        options = f"--path={os.path.relpath(self._root / path, self._git.directory)}"
-        first, second = self._git("hash-object", options, "--", one.copy, other.copy).split()
+        in_repository = os.path.relpath(self._root / path, self._git.directory)
+        option = f"--path={in_repository}"
+        first, second = self._git("hash-object", option, "--", one.copy, other.copy).split()
         return first == second
+
+
+def _is_directory(place: Path) -> bool:
+    return place.is_dir() and not place.is_symlink()
 
 
 def _files_below(directory: Path) -> Iterator[Path]:
     """Yield what is below a directory, except directories."""
     for parent, directories, files in os.walk(directory):
-        names = [*files, *(name for name in directories if Path(parent, name).is_symlink())]
-        for name in names:
-            yield Path(parent, name)
+        for name in (*files, *directories):
+            place = Path(parent, name)
+            if not _is_directory(place):
+                yield place
 
 
 def _merge_text(
