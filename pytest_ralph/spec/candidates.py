@@ -91,6 +91,12 @@ class TaskText:
             return ""
         return field_name(self.lines[number])
 
+    def checkbox(self, number: int) -> TaskLine | None:
+        """Return the checkbox on a line, if there is one."""
+        if number in self.masked:
+            return None
+        return read_checkbox(self.lines[number])
+
     def has_field_name(self, first: int, last: int) -> bool:
         """Return whether a well-known field starts on one of these lines."""
         return any(map(self.field_name, range(first, last)))

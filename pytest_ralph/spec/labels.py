@@ -112,19 +112,6 @@ class Label(NamedTuple):
     rest: str
 
 
-def read_label(line: str) -> Label | None:
-    """Return the field label that a line starts with, if it does."""
-    # Most lines have none of these characters, and are spared the patterns.
-    label = None
-    if "**" in line or "__" in line:
-        label = _read_bold_label(line)
-    if label is None and (":" in line or "：" in line):
-        label = _read_plain_label(line)
-    if label is None and "#" in line:
-        label = _read_heading_label(line)
-    return label
-
-
 def _read_bold_label(line: str) -> Label | None:
     """Read `**Verify**: …`; without a colon or a dash only a known name is a label."""
     match = _BOLD.match(line)
@@ -153,6 +140,25 @@ def _read_heading_label(line: str) -> Label | None:
         return None
     indent = len(match["indent"])
     return Label(name, match["name"], indent, bulleted=False, known=True, rest="")
+
+
+# What a line must contain to be read in each of these ways; most lines contain none of it.
+_READERS = (
+    ("**", _read_bold_label),
+    ("__", _read_bold_label),
+    (":", _read_plain_label),
+    ("：", _read_plain_label),
+    ("#", _read_heading_label),
+)
+
+
+def read_label(line: str) -> Label | None:
+    """Return the field label that a line starts with, if it does."""
+    for characters, read in _READERS:
+        label = read(line) if characters in line else None
+        if label is not None:
+            return label
+    return None
 
 
 def _label(match: re.Match[str], line: str) -> Label:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.candidates import TaskBlock, TaskText, by_line
-from pytest_ralph.spec.task_line import read_checkbox
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
 
 def _all_ticked(text: TaskText, first: int, last: int) -> bool:
     """Whether there are boxes on these lines, and all of them are ticked."""
-    visible = [number for number in range(first, last) if number not in text.masked]
-    lines = [read_checkbox(text.lines[number]) for number in visible]
-    boxes = [line for line in lines if line is not None]
+    boxes = list(filter(None, map(text.checkbox, range(first, last))))
     return bool(boxes) and all(box.checked for box in boxes)
 
 

@@ -62,6 +62,7 @@ _GLUE = regex(rf"(?:(?!{_TITLE_START})[ \t:–—|.)*~-])*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
+_SURE_STARTS = ("TX", "VE-", "V_", "V-")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(
     "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
@@ -153,7 +154,7 @@ def _calls_itself_task(name: _Name) -> bool:
 def _heading_box(text: str) -> str:
     """Return the box at the start or the end of a heading, or an empty string."""
     for box in ("[ ]", "[x]", "[X]"):
-        if text.startswith(box) or text.endswith(box):
+        if box in (text[:3], text[-3:]):
             return box
     return ""
 
@@ -295,9 +296,10 @@ def _is_certain(name: _Name) -> bool:
         return False
     if name.word or "-T" in name.id:
         return True
-    prefix = name.prefix
-    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
+    if name.prefix in _CRITERIA:
+        return False
+    if name.prefix.startswith(_SURE_STARTS) or name.prefix in _SURE_PREFIXES:
         return True
-    if prefix in _CRITERIA or _QUESTION.fullmatch(name.id):
+    if _QUESTION.fullmatch(name.id):
         return False
     return "." in name.id or name.is_bold
