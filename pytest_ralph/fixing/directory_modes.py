@@ -71,8 +71,8 @@ def read_mode_changes(directory: Path) -> list[ModeChange]:
     """Return one change for each directory, from what was first to what was last."""
     net: dict[str, ModeChange] = {}
     for path, before, after in read_json_lines(directory / LIST_NAME):
-        first = net.get(path)
-        net[path] = ModeChange(path, first.before if first else before, after)
+        first = net.get(path, ModeChange(path, before, after))
+        net[path] = first._replace(after=after)
     return [change for change in net.values() if change.before != change.after]
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_ralph.fixing.file_state import Change, FileState
-    from pytest_ralph.fixing.git.checkpoint import Commits, Git
+    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.index import Versions
     from pytest_ralph.fixing.git.rollback import RollbackResult
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.services import Services
@@ -102,7 +103,7 @@ class Checkpoints:
     def _remember_good(self, git: Git, task: Task) -> None:
         """Remember where a rollback of later work goes back to: the task has just passed."""
         tree = self._services.tree
-        git.mark_good(self._spec_files.spec.name)
+        git.refs.mark_good(self._spec_files.spec.name)
         self._changes_at_pass[task.name] = len(self._all_changes_for(task))
         tree.good_index = git.index()
 
@@ -155,7 +156,7 @@ class Checkpoints:
         large = sorted(os.path.relpath(path, git.root) for path in work if is_too_large(path))
         if large:
             self._services.announce(f"{task.id}: too large to be committed: {', '.join(large)}")
-        staged = git.staged(work) if is_committed else ()
+        staged = git.listing.staged(work) if is_committed else ()
         if staged:
             files = ", ".join(staged)
             line = f"{task.id}: you had staged {files} before it was changed: `git add` it again"
@@ -166,7 +167,7 @@ class Checkpoints:
         self._committed[task.name] = self._committed.get(task.name, 0) + len(changes)
         self._services.tree.committed.pop(self._spec_files.record_name(task), None)
 
-    def _committed_by_executors(self, task: Task) -> Commits:
+    def _committed_by_executors(self, task: Task) -> Versions:
         """What executors committed themselves for the task, without files of specs."""
         committed = self._services.tree.committed.get(self._spec_files.record_name(task), {})
         return {
@@ -277,13 +278,13 @@ class Checkpoints:
         name = self._spec_files.spec.name
         logs = [self._services.root / path for path in files_being_written(self._services.root)]
         keep = [*self._spec_files.own_files, *self._work_of_others(task), *logs]
-        kept_as = git.next_ref(name, task.id)
+        kept_as = git.refs.next(name, task.id)
         announce = self._services.announce
         original = self._original_of(task)
         passed_with = self._changes_at_pass.get(original.name, 0)
         before = _states_before(self._all_changes_for(original)[passed_with:])
         if not before:
-            return git.rollback(git.last_good(name) or "", keep, kept_as, announce)
+            return git.rollback(git.refs.last_good(name) or "", keep, kept_as, announce)
         changes = []
         for path, state in before.items():
             if not is_same(state, now.get(path)):

@@ -232,7 +232,7 @@ class Guard:
         if not old.commit or old.commit == now.commit:
             return
         try:
-            found = git.committed_between(old.commit, now.commit)
+            found = git.listing.committed_between(old.commit, now.commit)
         except GitError:
             # The executor may have removed the commit that was there.
             return
@@ -412,7 +412,7 @@ class Guard:
             return []
         with self.services.git_lock:
             try:
-                kept_as = git.next_ref(self.spec_files.name, task.id, "refused-")
+                kept_as = git.refs.next(self.spec_files.name, task.id, "refused-")
                 is_moved = git.move_back(before.position, before.staged, kept_as)
             except (GitError, OSError) as error:
                 return [f"{task.id} commits and index are left as they are: {error}"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pytest_ralph.fixing.directory_modes import Modes
     from pytest_ralph.fixing.file_state import Change
-    from pytest_ralph.fixing.git.checkpoint import Commits, Git
-    from pytest_ralph.fixing.git.index import Index
+    from pytest_ralph.fixing.git.checkpoint import Git
+    from pytest_ralph.fixing.git.index import Index, Versions
     from pytest_ralph.fixing.snapshot import Snapshot
     from pytest_ralph.healing.plan_guard import PlanBefore
 
@@ -53,7 +53,7 @@ class ProjectTree:
         self.root = root
         self.backups = backups
         self._git = git
-        list_files = None if git is None else git.files
+        list_files = None if git is None else git.listing.files
         self.snapshots = Snapshots(root, backups / f"tree-{os.getpid()}", list_files)
         self._ignored = Snapshots(root, backups / f"ignored-{os.getpid()}", self._list_ignored)
         self._ignored_paths: list[str] = []
@@ -64,7 +64,7 @@ class ProjectTree:
         self.plans: dict[Path, PlanBefore] = {}
         self.good_index: Index | None = None
         self.protected: dict[str, set[str]] = {}
-        self.committed: dict[str, Commits] = {}
+        self.committed: dict[str, Versions] = {}
         self.movements: set[str] = set()
         self.checks_run: dict[Path, frozenset[str]] = {}
 
@@ -136,7 +136,9 @@ class ProjectTree:
         now = time.monotonic()
         if now - self._ignored_listed > IGNORED_LISTING_AGE:
             self._ignored_listed = now
-            paths = sorted(self._git.ignored_files(), key=lambda path: (path.count("/"), path))
+            paths = sorted(
+                self._git.listing.ignored_files(), key=lambda path: (path.count("/"), path)
+            )
             self._ignored_paths = paths[:MOST_IGNORED]
         return self._ignored_paths
 
@@ -163,7 +165,7 @@ class ProjectTree:
         if self._git is None:
             return files_below(self.root)
         try:
-            return self._git.files()
+            return self._git.listing.files()
         except GitError:
             # An executor may have removed the repository.
             return files_below(self.root)

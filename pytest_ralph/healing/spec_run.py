@@ -281,12 +281,10 @@ class SpecRun:
         complete = complete_already(task, self.services.settings, is_complete=is_complete)
         if complete:
             return "skipped", complete
-        blocker = self.spec_files.plan.blocker(
-            task,
-            self.spec_files.failed,
-            keep_going=self.services.settings.keep_going,
-            recovery=self.recovery,
-        )
+        # A run that only verifies wants to know of every task whether it passes.
+        explicit_only = self.services.settings.keep_going or not self.recovery
+        failed = self.spec_files.failed
+        blocker = self.spec_files.plan.blocker(task, failed, explicit_only=explicit_only)
         if blocker:
             return "blocked", f"blocked by {blocker}"
         return unverifiable(task, self.services.settings)

@@ -28,7 +28,7 @@ from pytest_ralph.history.directory import remove_links
 from pytest_ralph.running.checks import RunContext, VerifyResult, run_checks
 from pytest_ralph.running.environment import path_below, task_environment
 from pytest_ralph.running.runner import RunError
-from pytest_ralph.spec.durations import DURATION, seconds
+from pytest_ralph.spec.durations import seconds, written_timeout
 from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
@@ -49,7 +49,7 @@ MAX_RETRIES = 10
 
 def task_timeout(task: Task, default: float) -> float:
     """The task's own `**Timeout**:` in seconds (`90`, `90s`, `2 min`), or else the default."""
-    duration = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
+    duration = written_timeout(task)
     if duration is None:
         return default
     return seconds(duration) or default

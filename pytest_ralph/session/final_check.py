@@ -185,7 +185,7 @@ class FinalCheck:
         if git is None:
             return ()
         try:
-            return git.changed_tracked_files()
+            return git.listing.changed_tracked_files()
         except GitError:
             return ()
 

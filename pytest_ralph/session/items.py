@@ -10,8 +10,8 @@ import pytest
 
 from pytest_ralph.settings import RUN_WIDE, SettingError
 from pytest_ralph.spec.document import SpecError
-from pytest_ralph.spec.fields import misspelt
 from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.labels import misspelt
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class SpecFile(pytest.File):
         # Imported here: few specs have such a field.
         from pytest_ralph.spec.lint import misspelt_fields
 
-        found = misspelt_fields(task, self.spec.source.splitlines())
+        found = misspelt_fields(self.spec, task)
         for name in wanted & found.keys():
             self._warn(found[name].line, found[name].message)
 

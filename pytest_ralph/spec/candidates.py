@@ -91,6 +91,12 @@ class TaskText:
             return ""
         return field_name(self.lines[number])
 
+    def checkbox(self, number: int) -> TaskLine | None:
+        """Return the checkbox on a line, if there is one."""
+        if number in self.masked:
+            return None
+        return read_checkbox(self.lines[number])
+
     def has_field_name(self, first: int, last: int) -> bool:
         """Return whether a well-known field starts on one of these lines."""
         return any(map(self.field_name, range(first, last)))
@@ -147,9 +153,8 @@ def _with_bold_lines(text: TaskText) -> Sequence[Block]:
     known = {block.line for block in blocks}
     bold = []
     for number, line in enumerate(text.lines):
-        if "**" not in line[:8]:
-            continue
-        if number in known or number in text.masked:
+        # Most lines are not bold, and are spared the pattern.
+        if "**" not in line[:8] or number in known or number in text.masked:
             continue
         if read_bold(line):
             bold.append(Block("heading", number, number + 1, BOLD_LEVEL))
@@ -204,7 +209,8 @@ class Phases:
         for block in _outside_items(outline.blocks):
             if not block.level or block.line in tasks:
                 continue
-            headings = [heading for heading in headings if heading.level < block.level]
+            while headings and headings[-1].level >= block.level:
+                headings.pop()
             title = outline.lines[block.line].strip(" \t#")
             headings.append(Heading(block.level, title))
             self._lines.append(block.line)
@@ -221,4 +227,6 @@ def _phase_name(headings: Sequence[Heading]) -> str:
     for title in reversed(below_title):
         if _PHASE.search(title):
             return title
-    return below_title[-1] if below_title else ""
+    if not below_title:
+        return ""
+    return below_title[-1]

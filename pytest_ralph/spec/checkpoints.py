@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.fields import read_fields
+from pytest_ralph.spec.fields import ITEM, read_fields
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.read import read_verify
 
@@ -36,7 +36,6 @@ _ALL_COMMANDS = regex(
     r"[\s.;✅✓✔☑!]*(?:(?<=[.;]\s)(?P<rest>[^`]+))?",
     re.IGNORECASE,
 )
-_ITEM = regex(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def read_checkpoint(block: TaskBlock, own_lines: Sequence[str], text: str) -> Verify | None:
@@ -94,7 +93,7 @@ def _items_above_fields(own_lines: Sequence[str]) -> str:
     for number, line in enumerate(own_lines):
         if read_fields(own_lines, number, number + 1, ()):
             break
-        if _ITEM.match(line):
+        if ITEM.match(line):
             items.append(line)
     return "\n".join(items)
 

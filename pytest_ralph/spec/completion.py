@@ -36,11 +36,12 @@ def with_progress(spec: Spec) -> Spec:
 
 def without_box(spec: Spec) -> list[Task]:
     """Return the open tasks that have no box to tick."""
-    lines = spec.source.split("\n")
     found = []
     for task in spec.tasks:
-        first_line = lines[task.line - 1]
-        if not task.checked and ticked_line(first_line) is None:
+        if task.checked:
+            continue
+        first_line = spec.lines.line(task.line)
+        if ticked_line(first_line) is None:
             found.append(task)
     return found
 

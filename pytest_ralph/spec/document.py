@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.files import TASKS_NAME, read_regular
-from pytest_ralph.spec.fields import as_mapping, read_files
+from pytest_ralph.spec.fields import as_mapping
+from pytest_ralph.spec.files_field import read_files
 from pytest_ralph.spec.frontmatter import FrontMatter, read_front_matter
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import Task

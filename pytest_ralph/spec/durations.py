@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
+
+if TYPE_CHECKING:
+    from pytest_ralph.spec.task import Task
 
 DURATION = regex(
     r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|sec\w*|s|min\w*|m|hours?|h|d)?", re.IGNORECASE
@@ -18,3 +22,8 @@ def seconds(duration: re.Match[str]) -> float:
     if unit != "ms":
         unit = unit[0]
     return float(duration["number"]) * _SECONDS[unit]
+
+
+def written_timeout(task: Task) -> re.Match[str] | None:
+    """Return the duration in the Timeout field of a task; None if there is none."""
+    return DURATION.match(task.fields.get("Timeout", "").strip(" `"))

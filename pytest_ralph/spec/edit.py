@@ -10,6 +10,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.frontmatter import FRONT_MATTER
+from pytest_ralph.text.markdown import LIST_MARKER
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 _BLOCK = regex(r"- \[ \] (?P<heading>.*)")
 _HEADING = regex(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
-_ITEM = regex(r"\ufeff?(?P<indent>[ \t]*)(?P<bullet>[-*+]|\d{1,9}[.)])")
+_ITEM = regex(rf"\ufeff?(?P<indent>[ \t]*)(?P<bullet>{LIST_MARKER})")
 _EMPTY_BOXES = (
     # - [ ] 1.3 Title
     regex(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
@@ -31,7 +33,6 @@ _EMPTY_BOXES = (
     # ### 1.3: [ ] Title
     regex(r"\ufeff?[ \t]*#{1,6}[ \t]+[A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?[ \t]+`?\[(?P<mark> )\]"),
 )
-_FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
 _TOTAL = regex(
     r"^total_tasks[ \t]*:[ \t]*(?P<quote>[\"']?)(?P<total>\d+)(?P=quote)[ \t]*(?:#.*)?\r?$",
     re.MULTILINE,
@@ -117,7 +118,7 @@ def ticked_line(line: str) -> str | None:
 
 def set_total(source: str, total: int) -> str:
     """Return the source with `total_tasks` set, if its front matter has that key."""
-    front = _FRONT_MATTER.match(source)
+    front = FRONT_MATTER.match(source)
     if front is None:
         return source
     found = _TOTAL.search(source, *front.span("body"))

@@ -74,7 +74,8 @@ def _find_owners(tasks: Mapping[str, Task]) -> dict[str, str]:
 
     owners: dict[str, str] = {}
     for task in tasks.values():
-        if task.fix_for in nearest:
-            owners[task.name] = nearest[task.fix_for]
+        owner = nearest.get(task.fix_for or "", task.name)
+        if owner != task.name:
+            owners[task.name] = owner
         nearest[task.id] = task.name
     return owners

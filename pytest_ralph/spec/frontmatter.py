@@ -7,21 +7,22 @@ from difflib import get_close_matches
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_ralph.options import FRONT_MATTER
+from pytest_ralph.options import FRONT_MATTER as IN_FRONT_MATTER
 from pytest_ralph.settings import RUN_WIDE, SETTINGS
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 # What a `ralph:` mapping may set. Options that are set for a whole run get a warning there.
 SETTING_KEYS = tuple(
-    option.name for option in SETTINGS if FRONT_MATTER in option.where or option.name in RUN_WIDE
+    option.name for option in SETTINGS if IN_FRONT_MATTER in option.where or option.name in RUN_WIDE
 )
 # Parsing YAML is slow, and nobody writes longer front matter by hand.
 MAX_CHARACTERS = 20_000
 # A few lines of aliases to aliases can stand for more values than there is memory.
 MAX_VALUES = 10_000
+FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
 _LIKE_A_KEY = regex(r"\s*[\w-]+:(?:\s|$)")
 
 _NOT_COMMANDS = "`ralph: verify:` must map ids, markers or phases to commands"
@@ -55,24 +56,15 @@ def read_front_matter(source: str) -> FrontMatter:
     """Return the front matter of a Markdown text."""
     if not source.startswith(("---", "\ufeff---")):
         return FrontMatter()
-    lines = source.removeprefix("\ufeff").split("\n")
-    end = _closing_line(lines)
-    if not end:
+    found = FRONT_MATTER.match(source)
+    if found is None:
         return FrontMatter()
+    body = found["body"]
+    lines = body.count("\n") + 2
     try:
-        return _read("\n".join(lines[1:end]), end + 1)
+        return _read(body.removesuffix("\n"), lines)
     except FrontMatterError as error:
-        return FrontMatter(end + 1, error=error)
-
-
-def _closing_line(lines: Sequence[str]) -> int:
-    """Return the index of the line that closes the front matter, or 0 if there is none."""
-    if lines[0].rstrip() != "---":
-        return 0
-    for number in range(1, len(lines)):
-        if lines[number].rstrip() in ("---", "..."):
-            return number
-    return 0
+        return FrontMatter(lines, error=error)
 
 
 def _read(text: str, lines: int) -> FrontMatter:

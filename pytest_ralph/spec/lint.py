@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.command import Command
-from pytest_ralph.spec.durations import DURATION, seconds
-from pytest_ralph.spec.fields import misspelt
+from pytest_ralph.spec.durations import DURATION, seconds, written_timeout
 from pytest_ralph.spec.formats.tables import find_table_rows
+from pytest_ralph.spec.labels import misspelt
 from pytest_ralph.spec.order import plan
 from pytest_ralph.spec.outline import read_outline
 from pytest_ralph.spec.task import is_e2e_startup
@@ -21,7 +21,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import PurePath
 
     from pytest_ralph.shell.command import Stage
@@ -78,17 +78,39 @@ def lint(
         code = _PLAN_CODES[conflict.kind]
         found.append(LintFinding(conflict.line, code, conflict.message, "error"))
 
-    lines = spec.source.splitlines()
-    found += _checkboxes_beside_tasks(spec, lines)
+    found += _checkboxes_beside_tasks(spec)
     found += _rows_beside_tasks(spec)
+    for linter in _linters(spec):
+        found += linter.findings(timeout)
+    return tuple(sorted(set(found)))
+
+
+def lint_syntax(spec: Spec) -> list[LintFinding]:
+    """Return the checks that the shell cannot parse.
+
+    `bash -n` reads a command without running it. It takes a process per command, so this is not
+    part of `lint`, which also serves ordinary runs.
+    """
+    found: list[LintFinding] = []
+    for linter in _linters(spec):
+        found += linter.syntax_errors()
+    return found
+
+
+def misspelt_fields(spec: Spec, task: Task) -> dict[str, LintFinding]:
+    """Return a finding for each field of a task that is misspelt, by its right name."""
+    return _TaskLinter(task, spec.source.split("\n")).misspelt_fields()
+
+
+def _linters(spec: Spec) -> Iterator[_TaskLinter]:
+    """Yield a linter for each task but the fixes, which have the Verify of their originals."""
+    lines = spec.source.split("\n")
     for task in spec.tasks:
-        # A fix task has the Verify of its original.
         if task.fix_for is None:
-            found += _task_findings(task, lines, timeout)
-    return tuple(sorted(dict.fromkeys(found)))
+            yield _TaskLinter(task, lines)
 
 
-def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
+def _checkboxes_beside_tasks(spec: Spec) -> list[LintFinding]:
     """Return the checkboxes between tasks that are no tasks themselves.
 
     In a section without tasks they list criteria. Beside tasks, their author probably means one.
@@ -101,7 +123,7 @@ def _checkboxes_beside_tasks(spec: Spec, lines: list[str]) -> list[LintFinding]:
     found: list[LintFinding] = []
     in_section: list[LintFinding] = []
     has_tasks = False
-    for number, line in enumerate([*lines, "# "], 1):
+    for number, line in enumerate([*spec.source.split("\n"), "# "], 1):
         if number in task_lines:
             has_tasks = True
         if number in in_tasks:
@@ -138,26 +160,6 @@ def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
             yield LintFinding(row.line + 1, "not-a-task", f"{name.id}: {what_to_write}")
 
 
-def lint_syntax(spec: Spec) -> list[LintFinding]:
-    """Return the checks that the shell cannot parse.
-
-    `bash -n` reads a command without running it. It takes a process per command, so this is not
-    part of `lint`, which also serves ordinary runs.
-    """
-    found = []
-    lines = spec.source.splitlines()
-    for task in spec.tasks:
-        if task.fix_for is not None:
-            continue
-        for check in task.verify.checks:
-            error = shell_error(check.command)
-            if error:
-                line = _line_of_text(task, lines, check.command)
-                message = f"{task.id}: the shell cannot parse the Verify field: {error}"
-                found.append(LintFinding(line, "shell-syntax", message, "error"))
-    return found
-
-
 def shell_error(command: str) -> str:
     """Return what `bash -n` says about a command, or an empty string."""
     if not _HAS_SYNTAX.search(command):
@@ -174,63 +176,99 @@ def shell_error(command: str) -> str:
     return re.sub(r"^\S*bash: (?:line \d+: )?", "", first)
 
 
-def misspelt_fields(task: Task, lines: list[str]) -> dict[str, LintFinding]:
-    """Return a finding for each field of a task that is misspelt, by its right name."""
-    found = {}
-    for label in task.fields:
-        meant = misspelt(label)
-        if meant:
-            line = _line_of_field(task, lines, re.escape(label))
-            message = f"{task.id}: unknown field `{label}`: did you mean `{meant}`?"
-            found[meant] = LintFinding(line, "misspelt-field", message)
-    return found
+class _TaskLinter:
+    """Finds what is wrong with one task; `lines` are those of the whole spec."""
 
+    def __init__(self, task: Task, lines: Sequence[str]) -> None:
+        self.task = task
+        self.lines = lines
 
-def _task_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
-    """Yield what is wrong with the fields of one task."""
-    misspelt_names = misspelt_fields(task, lines)
-    yield from misspelt_names.values()
-    verify_line = _line_of_field(task, lines, "verify")
-    expect_line = _line_of_field(task, lines, "expect")
-    if task.verify.checks:
-        yield from _check_findings(task, lines, timeout)
-    elif task.verify.invalid:
-        message = f"{task.id}: {task.verify.invalid}"
-        yield LintFinding(expect_line, "expect-field", message, "error")
-    elif task.verify.manual:
-        message = f"{task.id}: cannot be checked automatically: {task.verify.by_hand}"
-        yield LintFinding(verify_line, "manual", message)
-    elif "Expect" in task.fields:
-        message = f"{task.id}: the Expect field has no command: add `- **Verify**:` with one"
-        yield LintFinding(expect_line, "no-verify", message)
-    elif "Verify" not in misspelt_names:
-        message = f"{task.id}: no Verify field: add `- **Verify**:` with a command that checks it"
-        yield LintFinding(task.line, "no-verify", message)
+    def findings(self, timeout: float) -> Iterator[LintFinding]:
+        """Yield what is wrong with the fields of the task."""
+        misspelt_names = self.misspelt_fields()
+        yield from misspelt_names.values()
 
-    if task.verify.unread:
-        words = "; ".join(task.verify.unread)
-        message = f"{task.id}: not checked: {words}; state it exactly with `**Expect**:`"
-        yield LintFinding(verify_line, "unread-words", message)
+        verify = self.task.verify
+        verify_line = self._line_of_field("verify")
+        expect_line = self._line_of_field("expect")
+        if verify.checks:
+            yield from self._check_findings(timeout)
+        elif verify.invalid:
+            yield self._finding(expect_line, "expect-field", verify.invalid, "error")
+        elif verify.manual:
+            message = f"cannot be checked automatically: {verify.by_hand}"
+            yield self._finding(verify_line, "manual", message)
+        elif "Expect" in self.task.fields:
+            message = "the Expect field has no command: add `- **Verify**:` with one"
+            yield self._finding(expect_line, "no-verify", message)
+        elif "Verify" not in misspelt_names:
+            message = "no Verify field: add `- **Verify**:` with a command that checks it"
+            yield self._finding(self.task.line, "no-verify", message)
 
+        if verify.unread:
+            words = "; ".join(verify.unread)
+            message = f"not checked: {words}; state it exactly with `**Expect**:`"
+            yield self._finding(verify_line, "unread-words", message)
 
-def _check_findings(task: Task, lines: list[str], timeout: float) -> Iterator[LintFinding]:
-    """Yield the hazards of a task's commands, and time limits that are too short for them."""
-    starts_service = is_e2e_startup(task)
-    limit = DURATION.match(task.fields.get("Timeout", "").strip(" `"))
-    for check in task.verify.checks:
-        line = _line_of_text(task, lines, check.command)
-        for hazard in hazards(check, starts_service=starts_service):
-            if hazard.code == "never-passes" and task.verify.mode == "any":
-                continue
-            severity: Severity = "error" if hazard.severe else "warning"
-            yield LintFinding(line, hazard.code, f"{task.id}: {hazard.message}", severity)
+    def misspelt_fields(self) -> dict[str, LintFinding]:
+        """Return a finding for each misspelt field, by its right name."""
+        found = {}
+        for label in self.task.fields:
+            meant = misspelt(label)
+            if meant:
+                line = self._line_of_field(re.escape(label))
+                message = f"unknown field `{label}`: did you mean `{meant}`?"
+                found[meant] = self._finding(line, "misspelt-field", message)
+        return found
 
-        if limit is None:
-            short_limits = _short_limits(check, timeout, f"{timeout:.0f} s")
-        else:
-            short_limits = _short_limits(check, seconds(limit), limit[0])
-        for message, severity in short_limits:
-            yield LintFinding(line, "short-timeout", f"{task.id}: {message}", severity)
+    def syntax_errors(self) -> Iterator[LintFinding]:
+        """Yield the checks that the shell cannot parse."""
+        for check in self.task.verify.checks:
+            error = shell_error(check.command)
+            if error:
+                line = self._line_of_command(check)
+                message = f"the shell cannot parse the Verify field: {error}"
+                yield self._finding(line, "shell-syntax", message, "error")
+
+    def _check_findings(self, timeout: float) -> Iterator[LintFinding]:
+        """Yield the hazards of the commands, and time limits that are too short for them."""
+        starts_service = is_e2e_startup(self.task)
+        written_limit = f"{timeout:.0f} s"
+        own_limit = written_timeout(self.task)
+        if own_limit is not None:
+            timeout = seconds(own_limit)
+            written_limit = own_limit[0]
+
+        for check in self.task.verify.checks:
+            line = self._line_of_command(check)
+            for hazard in hazards(check, starts_service=starts_service):
+                if hazard.code == "never-passes" and self.task.verify.mode == "any":
+                    continue
+                severity: Severity = "error" if hazard.severe else "warning"
+                yield self._finding(line, hazard.code, hazard.message, severity)
+            for message, severity in _short_limits(check, timeout, written_limit):
+                yield self._finding(line, "short-timeout", message, severity)
+
+    def _finding(
+        self, line: int, code: str, message: str, severity: Severity = "warning"
+    ) -> LintFinding:
+        return LintFinding(line, code, f"{self.task.id}: {message}", severity)
+
+    def _line_of_field(self, name: str) -> int:
+        """Return the line of a field, or that of the task if the field is written differently."""
+        pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
+        for number in range(self.task.line, self.task.end_line + 1):
+            if pattern.match(self.lines[number - 1]):
+                return number
+        return self.task.line
+
+    def _line_of_command(self, check: Check) -> int:
+        """Return the line of a command, or that of Verify if it is written differently there."""
+        first = check.command.strip().partition("\n")[0].strip()
+        for number in range(self.task.line, self.task.end_line + 1):
+            if first in self.lines[number - 1]:
+                return number
+        return self._line_of_field("verify")
 
 
 def _short_limits(check: Check, limit: float, written: str) -> Iterator[tuple[str, Severity]]:
@@ -268,24 +306,6 @@ def _allowed_time(stage: Stage) -> re.Match[str] | None:
         if time:
             return time
     return None
-
-
-def _line_of_field(task: Task, lines: list[str], name: str) -> int:
-    """Return the line of a field, or that of the task if the field is written differently."""
-    pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
-    for number in range(task.line, task.end_line + 1):
-        if pattern.match(lines[number - 1]):
-            return number
-    return task.line
-
-
-def _line_of_text(task: Task, lines: list[str], text: str) -> int:
-    """Return the line of a command, or that of the field if it is written differently there."""
-    first = text.strip().partition("\n")[0].strip()
-    for number in range(task.line, task.end_line + 1):
-        if first in lines[number - 1]:
-            return number
-    return _line_of_field(task, lines, "verify")
 
 
 def format_text(finding: LintFinding, path: PurePath | str) -> str:

@@ -1,12 +1,8 @@
-"""The order in which the tasks of a spec run, and which task waits for which.
-
-Tasks name what they depend on in a field or in their title.
-"""
+"""The order in which the tasks of a spec run, and which task waits for which."""
 
 from __future__ import annotations
 
 import heapq
-import re
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,14 +10,10 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from pytest_ralph.spec.plan_problems import (
-    PlanProblem,
-    circular_dependency,
-    file_conflicts,
-    unknown_dependency,
-)
+from pytest_ralph.spec.dependencies import read_dependencies
+from pytest_ralph.spec.fix_tree import FixTree
+from pytest_ralph.spec.plan_problems import PlanProblem, circular_dependency, file_conflicts
 from pytest_ralph.spec.task import is_e2e_cleanup
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,33 +41,22 @@ class Plan:
         return self.groups[self._positions[task.name]]
 
     def blocker(
-        self,
-        task: Task,
-        failed: Collection[str],
-        *,
-        keep_going: bool = False,
-        recovery: bool = True,
+        self, task: Task, failed: Collection[str], *, explicit_only: bool = False
     ) -> str | None:
         """Return the name of a failed task that `task` cannot run without, or None.
 
-        With `keep_going`, and in a run that only verifies, only explicit dependencies count.
+        With `explicit_only`, a task does not depend on those before it unless it says so.
         """
         if not failed or is_e2e_cleanup(task):
             return None
         cause = self._dependents.blocked_by(failed).get(task.name)
         if cause is not None:
             return cause
-        if keep_going or not recovery:
+        if explicit_only:
             return None
-
-        first: str | None = None
-        position = self._reach[task.name]
-        for name in failed:
-            failed_at = self._positions.get(name, position)
-            if failed_at < position:
-                first = name
-                position = failed_at
-        return first
+        reach = self._reach[task.name]
+        before = [name for name in failed if self._positions.get(name, reach) < reach]
+        return min(before, key=self._positions.__getitem__, default=None)
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -158,13 +139,13 @@ def _with_originals(
     tasks: Sequence[Task], explicit: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """Return what each task needs: what it names, and for a fix its original."""
-    names = {task.id: task.name for task in reversed(tasks)}
+    tree = FixTree(tasks)
     needs = {task.name: explicit.get(task.name, ()) for task in tasks}
     for task in tasks:
-        original = names.get(task.fix_for or "", task.name)
+        original = tree.owner_of(task.name)
         # An original may name a fix as what it depends on.
-        if original != task.name and task.name not in needs[original]:
-            needs[task.name] += (original,)
+        if original is not None and task.name not in needs[original.name]:
+            needs[task.name] += (original.name,)
     return needs
 
 
@@ -221,9 +202,11 @@ def _groups(order: Sequence[Task], explicit: Mapping[str, Sequence[str]]) -> Ite
 def _may_join(task: Task, needs: Sequence[str], group: Mapping[str, Task]) -> bool:
     """Return whether a task can run at the same time as those of a group."""
     member = next(iter(group.values()))
-    if not (task.parallel and member.parallel):
+    if not task.parallel or not member.parallel:
         return False
-    return task.phase == member.phase and group.keys().isdisjoint(needs)
+    if task.phase != member.phase:
+        return False
+    return group.keys().isdisjoint(needs)
 
 
 def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterator[PlanProblem]:
@@ -242,77 +225,3 @@ def _cycles(stuck: Sequence[Task], needs: Mapping[str, Sequence[str]]) -> Iterat
         if name in path:
             cycle = path[path.index(name) :]
             yield circular_dependency([by_name[member] for member in cycle])
-
-
-_DEPENDS_FIELDS = ("depends on", "depends", "depends-on", "dependencies")
-_NOTHING = regex(r"(?:none|nothing|no|n/?a|[-–—]|∅)\b.*|[-–—]|∅", re.IGNORECASE)
-_IN_TITLE = regex(r"\((?:depends on|after):?\s+([^()]+)\)", re.IGNORECASE)
-_PHASE = regex(r"\bphases?\s+\S+", re.IGNORECASE)
-_SEPARATOR = regex(r"[,;&+\n]|\band\b", re.IGNORECASE)
-# What surrounds an id: `- [ ] Task 1.3 (parser)`.
-_DECORATION = regex(
-    r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE
-)
-_WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
-# What can only be the id of a task: a number with dots, or capitals with a number.
-_LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
-
-
-def read_dependencies(
-    tasks: Sequence[Task],
-) -> tuple[dict[str, tuple[str, ...]], list[PlanProblem]]:
-    """Return the names that tasks say they depend on, and the ids among them that do not exist."""
-    names: dict[str, str] = {}
-    for task in tasks:
-        names.setdefault(task.id, task.name)
-        names.setdefault(task.name, task.name)
-
-    explicit: dict[str, tuple[str, ...]] = {}
-    problems: list[PlanProblem] = []
-    for task in tasks:
-        text = _dependency_text(task)
-        if text is None:
-            continue
-        known, unknown = _read_ids(text, names)
-        problems += [unknown_dependency(task, name) for name in unknown]
-        if known or _NOTHING.fullmatch(text.strip()):
-            explicit[task.name] = known
-    return explicit, problems
-
-
-def _dependency_text(task: Task) -> str | None:
-    """Return what a task writes about its dependencies, in a field or in its title."""
-    for name, text in task.fields.items():
-        if name.strip().lower() in _DEPENDS_FIELDS:
-            return text
-    if task.fix_for is not None:
-        # The title of a fix quotes an error.
-        return None
-    in_title = _IN_TITLE.search(task.title)
-    return in_title[1] if in_title else None
-
-
-def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return the tasks a text names, and the ids in it that no task has.
-
-    Everything else (`Python 3.12`, `Phase 2`) is prose.
-    """
-    known: dict[str, None] = {}
-    unknown: list[str] = []
-    for part in _SEPARATOR.split(_PHASE.sub(" ", text)):
-        tasks = [_task_name(word, names) for word in _WORD.findall(part)]
-        found = dict.fromkeys(filter(None, tasks))
-        known |= found
-        bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
-        if not found and _LOOKS_LIKE_ID.fullmatch(bare):
-            unknown.append(bare)
-    return tuple(known), unknown
-
-
-def _task_name(word: str, names: Mapping[str, str]) -> str:
-    """Return the task that a word names; `1` and `1.` are the same id."""
-    bare = word.rstrip(".:")
-    for name in (word, bare, f"{bare}."):
-        if name in names:
-            return names[name]
-    return ""

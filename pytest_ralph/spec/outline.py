@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyromark
 
-from pytest_ralph.text.markdown import BACKTICK, QUOTE, heredoc_delimiter, is_open
+from pytest_ralph.text.markdown import BACKTICK, LIST_MARKER, QUOTE, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_ralph.spec.candidates import TaskBlock
 
 Kind = Literal["item", "heading", "code", "hidden"]
 
@@ -34,10 +36,10 @@ _INDENTED = {"CodeBlock": "Indented"}
 _BOX_REACH = 16
 # A span of more lines than this is none.
 _LONGEST_SPAN = 200
-FENCE = regex(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^`\n]*)$")
+FENCE = regex(rf"[ \t>]*(?:{LIST_MARKER}[ \t]+)*(`{{3,}}|~{{3,}})([^`\n]*)$")
 _TASKS_TAG = regex(r"^[ \t]*</?tasks>[ \t]*$", re.MULTILINE)
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
-_SPAN_OPENER = regex(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]|\*\*Verif)")
+_SPAN_OPENER = regex(rf"[ \t]*(?:{LIST_MARKER}[ \t]|\*\*Verif)")
 _TASK_FIELD = regex(r"[ \t]*[-*+][ \t]+\*\*(?:Do|Files?|Done when|Verif\w*|Commit)\b")
 _NUMBERED_TASK = regex(r"[ \t]*[-*+][ \t]*\[[ xX]\][ \t]*\**[A-Z]{0,2}\d+[\d.]*\b")
 
@@ -83,11 +85,18 @@ def read_outline(source: str, skip: int = 0) -> Outline:
     if unclosed and _blank_cut_fences(shown, unclosed[0]):
         blocks, unclosed = _parse(shown, lines)
 
-    for block in blocks:
-        if block.kind in ("code", "hidden"):
-            masked.update(range(block.line, block.end))
+    no_text = [block for block in blocks if block.kind in ("code", "hidden")]
+    masked |= lines_of(no_text)
     visible = [block for block in blocks if block.kind != "hidden"]
     return Outline(lines, tuple(visible), frozenset(masked), tuple(unclosed))
+
+
+def lines_of(blocks: Iterable[Block | TaskBlock]) -> set[int]:
+    """Return the indexes of all lines of these blocks."""
+    lines: set[int] = set()
+    for block in blocks:
+        lines.update(range(block.line, block.end))
+    return lines
 
 
 def _readable_lines(text: str, skip: int) -> list[str]:
@@ -119,10 +128,11 @@ def _long_spans(lines: Sequence[str]) -> Iterator[range]:
         # Most lines have no quotation, and are spared the patterns.
         if number <= last or '"' not in line:
             continue
-        if _SPAN_OPENER.match(line) and is_open(line):
-            last = _closing_line(lines, number)
-            if last > number:
-                yield range(number + 1, last + 1)
+        if not _SPAN_OPENER.match(line) or not is_open(line):
+            continue
+        last = _closing_line(lines, number)
+        if last > number:
+            yield range(number + 1, last + 1)
 
 
 def _closing_line(lines: Sequence[str], opened: int) -> int:
@@ -139,12 +149,11 @@ def _closing_line(lines: Sequence[str], opened: int) -> int:
         delimiter = ""
 
         closed = BACKTICK.search(line)
-        if closed is None:
-            quotes += len(QUOTE.findall(line))
-            continue
-        quotes += len(QUOTE.findall(line, 0, closed.start()))
-        has_closed_quotes = quotes % 2 == 0
-        return number if has_closed_quotes else opened
+        in_span = line[: closed.start()] if closed else line
+        quotes += len(QUOTE.findall(in_span))
+        if closed:
+            has_closed_quotes = quotes % 2 == 0
+            return number if has_closed_quotes else opened
     return opened
 
 
@@ -158,7 +167,9 @@ def _blank_cut_fences(lines: list[str], start: int) -> bool:
     last = -1
 
     for number in range(start, len(lines)):
-        opened = FENCE.match(lines[number]) if number > last else None
+        if number <= last:
+            continue
+        opened = FENCE.match(lines[number])
         if opened is None:
             continue
         last = _closing_fence(lines, number, opened[1], never_closed)
@@ -209,15 +220,18 @@ def _parse(shown: Sequence[str], lines: Sequence[str]) -> tuple[list[Block], lis
     unclosed: list[int] = []
     quoted_until = 0
     for name, level, begin, end in _structure(text, data):
-        # pulldown-cmark places an item indented with a tab on the line break before it.
-        is_early = data[begin] in b"\r\n"
-        first = bisect_right(starts, begin + 1 if is_early else begin) - 1
+        place = begin
+        if data[begin] in b"\r\n":
+            # pulldown-cmark places an item indented with a tab on the line break before it.
+            place = begin + 1
+        first = bisect_right(starts, place) - 1
         if name == "Item" and "[" not in lines[first]:
             continue
         if name == "BlockQuote":
             quoted_until = max(quoted_until, end)
-        kind = _STRUCTURE[name] if begin >= quoted_until else "hidden"
-
+        kind = _STRUCTURE[name]
+        if begin < quoted_until:
+            kind = "hidden"
         after = max(bisect_left(starts, end), first + 1)
         block = Block(kind, first, after, level)
         blocks.append(block)
@@ -252,7 +266,9 @@ def _is_closed(lines: Sequence[str], block: Block) -> bool:
     if last == block.line:
         return False
     opened = FENCE.match(lines[block.line])
-    closed = FENCE.match(lines[last])
-    if opened is None or closed is None:
+    if opened is None:
         return False
-    return closed[1].startswith(opened[1]) and not closed[2].strip()
+    closed = FENCE.match(lines[last])
+    if closed is None or not closed[1].startswith(opened[1]):
+        return False
+    return not closed[2].strip()

@@ -76,14 +76,18 @@ def file_conflicts(groups: Iterable[Sequence[Task]]) -> Iterator[PlanProblem]:
         open_tasks = [task for task in group if not task.checked]
         if len(open_tasks) < 2:
             continue
-        by_file: dict[str, dict[str, Task]] = defaultdict(dict)
-        for task in open_tasks:
-            for file in filter(_is_one_file, task.files):
-                by_file[posixpath.normpath(file)][task.name] = task
-
-        for file, tasks in by_file.items():
+        for file, tasks in _tasks_by_file(open_tasks).items():
             if len(tasks) > 1:
                 yield _file_conflict(file, list(tasks.values()))
+
+
+def _tasks_by_file(tasks: Iterable[Task]) -> dict[str, dict[str, Task]]:
+    """Map each file to the tasks that name it, by their names."""
+    by_file: dict[str, dict[str, Task]] = defaultdict(dict)
+    for task in tasks:
+        for file in filter(_is_one_file, task.files):
+            by_file[posixpath.normpath(file)][task.name] = task
+    return by_file
 
 
 def _is_one_file(path: str) -> bool:

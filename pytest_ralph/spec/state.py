@@ -5,19 +5,17 @@ Fields that this package does not know belong to other programs and stay as they
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ralph.files import Seen, file_signature, replace_if_unchanged
 from pytest_ralph.spec.completion import current_index
 from pytest_ralph.spec.fix_tree import FixTree
-from pytest_ralph.spec.state_file import DEFAULTS, read_state
+from pytest_ralph.spec.state_file import DEFAULTS
+from pytest_ralph.spec.stored_state import StoredState
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pytest_ralph.spec.task import Task
 
@@ -28,32 +26,19 @@ FAILED_AFTER_RETRIES = "Failed after maximum retries"
 _ADDRESSED_ERROR = regex(r"Address the error:\s*(.+)")
 
 
-class State:
-    """The fields of one state file, changed in memory and written by `save`.
+class State(StoredState):
+    """What the fields of a state file say about a spec and its tasks.
 
     Tasks are known by their names, which are unique. `fixTaskMap` holds the fixes of each task,
     `splitTaskMap` the parts it was split into, `taskResults` its attempts.
     """
 
-    def __init__(self, path: Path, data: dict[str, Any] | None = None, seen: Seen = None) -> None:
-        self.path = path
-        # Where the file really is now: a link that an executor puts there is not followed.
-        self._place = Path(os.path.realpath(path))
-        self.data: dict[str, Any] = {} if data is None else data
-        self._seen = seen
-        self._text = StateText()
-        # The fields as they were last read or written; None without a file.
-        self._saved = None if data is None else self._text.encoded(data)
-
     @classmethod
     def load(cls, path: Path) -> State:
         """Read the file. Without one, the state has every default and `exists` is false."""
-        seen = file_signature(path)
-        return cls(path, read_state(path), seen)
-
-    @property
-    def exists(self) -> bool:
-        return self._saved is not None
+        state = cls(path)
+        state.read()
+        return state
 
     def create(self, *, name: str, base_path: str, tasks: Sequence[Task]) -> None:
         """Fill in the fields that every reader of a new state file expects."""
@@ -74,34 +59,6 @@ class State:
             "fixTaskMap": {},
             **self.data,
         }
-
-    def save(self) -> None:
-        """Write the file if anything changed, and keep what other programs wrote meanwhile.
-
-        A power failure may undo the last writes: the document is the truth, and waiting for the
-        disk would make the tasks of a [P] group wait for each other.
-        """
-        text = self._text.encoded(self.data)
-        while text != self._saved:
-            seen = replace_if_unchanged(self._place, text, self._seen, durable=False)
-            if seen is None:
-                self._merge_file()
-                text = self._text.encoded(self.data)
-            else:
-                self._saved = text
-                self._seen = seen
-
-    def _merge_file(self) -> None:
-        """Read the file that another program wrote and apply our unsaved changes to it."""
-        self._seen = file_signature(self.path)
-        theirs = read_state(self.path)
-        if theirs is None:
-            self._saved = None
-            return
-        base = {} if self._saved is None else json.loads(self._saved)
-        self._saved = StateText().encoded(theirs)
-        self.data = _merged(base, self.data, theirs)
-        self._text = StateText()
 
     # Fields of the whole spec
 
@@ -149,14 +106,14 @@ class State:
 
     def fixes_attempted(self, task_id: str) -> int:
         """Return how many fixes this run attempted; `fix_ids` has those of all runs."""
-        return int(self._entry("fixTaskMap", task_id).get("attempts") or 0)
+        return int(self.entry("fixTaskMap", task_id).get("attempts") or 0)
 
     def fix_ids(self, task_id: str) -> tuple[str, ...]:
-        return tuple(self._entry("fixTaskMap", task_id).get("fixTaskIds") or ())
+        return tuple(self.entry("fixTaskMap", task_id).get("fixTaskIds") or ())
 
     def part_ids(self, task_id: str) -> tuple[str, ...]:
         """Return the ids of the parts a task was split into, in this or any other run."""
-        return tuple(self._entry("splitTaskMap", task_id).get("partIds") or ())
+        return tuple(self.entry("splitTaskMap", task_id).get("partIds") or ())
 
     def current_fixes(self, task_id: str) -> tuple[str, ...]:
         """Return the fixes of this run, and of an interrupted one that this run continues."""
@@ -166,68 +123,70 @@ class State:
     def used_ids(self) -> tuple[str, ...]:
         """Return every id that a fix or part ever had; none of them is given again."""
         used: list[str] = []
-        for entry in self._map("fixTaskMap").values():
-            used += entry.get("fixTaskIds") or ()
-        for entry in self._map("splitTaskMap").values():
-            used += entry.get("partIds") or ()
+        for task_id in self.entries("fixTaskMap"):
+            used += self.fix_ids(task_id)
+        for task_id in self.entries("splitTaskMap"):
+            used += self.part_ids(task_id)
         return tuple(used)
 
     def record_fix(self, task_id: str, fix_id: str, error: str) -> None:
         """Record that a fix task was inserted, as the next attempt."""
         self._add_fix(task_id, fix_id, error)
-        self._own_entry("fixTaskMap", task_id)["attempts"] += 1
-        self.data["totalTasks"] = self.number("totalTasks") + 1
+        self.own_entry("fixTaskMap", task_id)["attempts"] += 1
+        self._add_to_total(1)
 
     def forget_fix(self, task_id: str, fix_id: str) -> None:
         """Undo `record_fix` for a fix task that was removed again."""
-        others = _without(self.fix_ids(task_id), fix_id)
-        entry = self._own_entry("fixTaskMap", task_id)
-        entry["fixTaskIds"] = others
+        entry = self.own_entry("fixTaskMap", task_id)
+        entry["fixTaskIds"] = _without(self.fix_ids(task_id), fix_id)
         entry["attempts"] = max(0, self.fixes_attempted(task_id) - 1)
-        if not others:
+        if not entry["fixTaskIds"]:
             del self.data["fixTaskMap"][task_id]
-        self.data["totalTasks"] = self.number("totalTasks") - 1
+        self._add_to_total(-1)
 
     def record_part(self, task_id: str, part_id: str) -> None:
         """Record that a part of a task was inserted."""
         self._add_part(task_id, part_id)
-        self.data["totalTasks"] = self.number("totalTasks") + 1
+        self._add_to_total(1)
 
     def modifications(self, task_id: str) -> int:
         """Return how often executors had tasks added on account of a task."""
-        return int(self._entry("modificationMap", task_id).get("count") or 0)
+        return int(self.entry("modificationMap", task_id).get("count") or 0)
 
     def record_modification(
         self, task_id: str, added: Sequence[str], kind: str, reason: str
     ) -> None:
         """Record that tasks were inserted because an executor asked for them."""
-        entry = self._own_entry("modificationMap", task_id)
+        entry = self.own_entry("modificationMap", task_id)
         entry["count"] = self.modifications(task_id) + 1
         earlier = entry.get("modifications") or []
         new = [{"id": new_id, "type": kind, "reason": reason} for new_id in added]
         entry["modifications"] = [*earlier, *new]
-        self.data["totalTasks"] = self.number("totalTasks") + len(added)
+        self._add_to_total(len(added))
 
     def use_again(self, task_id: str, fix_id: str) -> None:
         """Count an open fix task of an earlier run as the latest one of this run."""
-        entry = self._own_entry("fixTaskMap", task_id)
+        entry = self.own_entry("fixTaskMap", task_id)
         entry["fixTaskIds"] = [*_without(self.fix_ids(task_id), fix_id), fix_id]
         entry["attempts"] = self.fixes_attempted(task_id) + 1
 
     def _add_fix(self, task_id: str, fix_id: str, error: str) -> None:
-        entry = self._own_entry("fixTaskMap", task_id)
+        entry = self.own_entry("fixTaskMap", task_id)
         entry["attempts"] = self.fixes_attempted(task_id)
         entry["fixTaskIds"] = [*self.fix_ids(task_id), fix_id]
         entry["lastError"] = error
 
     def _add_part(self, task_id: str, part_id: str) -> None:
-        entry = self._own_entry("splitTaskMap", task_id)
+        entry = self.own_entry("splitTaskMap", task_id)
         entry["partIds"] = [*self.part_ids(task_id), part_id]
+
+    def _add_to_total(self, count: int) -> None:
+        self.data["totalTasks"] = self.number("totalTasks") + count
 
     def _owners(self) -> dict[str, str]:
         """Return the task that each fix was made for."""
         owners: dict[str, str] = {}
-        for owner in self._map("fixTaskMap"):
+        for owner in self.entries("fixTaskMap"):
             for fix_id in self.fix_ids(owner):
                 owners[fix_id] = owner
         return owners
@@ -235,14 +194,14 @@ class State:
     # Attempts of a task
 
     def status(self, task_id: str) -> str:
-        return str(self._entry("taskResults", task_id).get("status") or "pending")
+        return str(self.entry("taskResults", task_id).get("status") or "pending")
 
     def set_status(self, task_id: str, status: str) -> None:
-        self._own_entry("taskResults", task_id)["status"] = status
+        self.own_entry("taskResults", task_id)["status"] = status
 
     def begin_attempt(self, task_id: str, max_attempts: int, number: int | None = None) -> int:
         """Record that attempt `number`, or else the next one, starts; return its number."""
-        entry = self._own_entry("taskResults", task_id)
+        entry = self.own_entry("taskResults", task_id)
         attempt = number or _attempts_made(entry) + 1
         entry["status"] = "running"
         entry["attempt"] = attempt
@@ -250,35 +209,28 @@ class State:
         return attempt
 
     def attempt_failed(self, task_id: str, kind: str, message: str) -> None:
-        entry = self._own_entry("taskResults", task_id)
+        entry = self.own_entry("taskResults", task_id)
         number = max(_attempts_made(entry), 1)
         _own_errors(entry)[f"attempt_{number}"] = {"type": kind, "message": message}
 
     def task_passed(self, task_id: str) -> None:
         """Record that a task passed; one that never failed needs no record."""
-        if self._entry("taskResults", task_id).get("error"):
-            entry = self._own_entry("taskResults", task_id)
+        if self.entry("taskResults", task_id).get("error"):
+            entry = self.own_entry("taskResults", task_id)
             entry["status"] = "complete"
             errors = _own_errors(entry)
             errors.pop("final", None)
             errors["resolved_on_retry"] = True
-        elif task_id in self._map("taskResults"):
-            self._forget_result(task_id)
+        elif task_id in self.entries("taskResults"):
+            self.remove_entry("taskResults", task_id)
 
     def task_failed(self, task_id: str) -> None:
         """Record that no further attempt is made."""
-        entry = self._own_entry("taskResults", task_id)
+        entry = self.own_entry("taskResults", task_id)
         entry["status"] = "failed"
         errors = _own_errors(entry)
         errors.pop("resolved_on_retry", None)
         errors["final"] = FAILED_AFTER_RETRIES
-
-    def _forget_result(self, task_id: str) -> None:
-        self._text.changed("taskResults", task_id)
-        results = self._map("taskResults")
-        del results[task_id]
-        if not results:
-            del self.data["taskResults"]
 
     # Commits
 
@@ -300,9 +252,9 @@ class State:
         """Reset the counters of all tasks but those of an interrupted run; return messages."""
         self.release()
         interrupted = []
-        for task_id in self._map("taskResults"):
+        for task_id in self.entries("taskResults"):
             status = self.status(task_id)
-            entry = self._own_entry("taskResults", task_id)
+            entry = self.own_entry("taskResults", task_id)
             if status == "running":
                 interrupted.append(task_id)
                 _repeat_unfinished_attempt(entry)
@@ -312,9 +264,9 @@ class State:
                 entry.pop("error", None)
 
         owners = self._owners()
-        for task_id in self._map("fixTaskMap"):
+        for task_id in self.entries("fixTaskMap"):
             if self.fixes_attempted(task_id) and _original(task_id, owners) not in interrupted:
-                self._own_entry("fixTaskMap", task_id)["attempts"] = 0
+                self.own_entry("fixTaskMap", task_id)["attempts"] = 0
         if interrupted:
             return [f"continuing where {', '.join(interrupted)} stopped in an interrupted run"]
         if "globalIteration" in self.data:
@@ -348,7 +300,7 @@ class State:
             owners[task.id] = owner
             # An interrupted run inserted it but could not count it.
             if self.status(_original(owner, owners)) == "running":
-                self._own_entry("fixTaskMap", owner)["attempts"] += 1
+                self.own_entry("fixTaskMap", owner)["attempts"] += 1
             yield f"{task.id}, a fix of {owner} in tasks.md, was missing in the state file"
 
     def _reconcile_results(self, tasks: Sequence[Task]) -> Iterator[str]:
@@ -360,44 +312,8 @@ class State:
                 self.task_passed(task.name)
                 yield f"{task.name} counts as done, as in tasks.md; {state_file}"
             if not task.checked and status in ("complete", "success"):
-                self._forget_result(task.name)
+                self.remove_entry("taskResults", task.name)
                 yield f"{task.name} counts as open, as in tasks.md; {state_file}"
-
-    # Maps of entries, which may be absent or null
-
-    def _map(self, field: str) -> dict[str, dict[str, Any]]:
-        value = self.data.get(field)
-        return {} if value is None else value
-
-    def _entry(self, field: str, task_id: str) -> dict[str, Any]:
-        return self._map(field).get(task_id, {})
-
-    def _own_entry(self, field: str, task_id: str) -> dict[str, Any]:
-        """Return the entry to write into, created where it is missing."""
-        self._text.changed(field, task_id)
-        if self.data.get(field) is None:
-            self.data[field] = {}
-        entry: dict[str, Any] = self.data[field].setdefault(task_id, {})
-        return entry
-
-
-def _merged(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    """Return `theirs` with the changes that lead from `base` to `ours`, object by object."""
-    merged = dict(theirs)
-    for key in base.keys() - ours.keys():
-        merged.pop(key, None)
-    for key, mine in ours.items():
-        before = base.get(key)
-        other = theirs.get(key)
-        if isinstance(mine, dict) and isinstance(other, dict):
-            merged[key] = _merged(_as_object(before), mine, other)
-        elif key not in base or mine != before:
-            merged[key] = mine
-    return merged
-
-
-def _as_object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _without(ids: Sequence[str], one: str) -> list[str]:
@@ -435,74 +351,9 @@ def _repeat_unfinished_attempt(entry: dict[str, Any]) -> None:
 
 
 def _addressed_error(fix: Task) -> str:
-    match = _ADDRESSED_ERROR.match(fix.fields.get("Do", "").strip())
-    return match[1].strip() if match else fix.title.removeprefix("Fix: ")
-
-
-_INDENT = 2
-# Made once: json.dumps makes an encoder for each call with other than the default options.
-_indenting = json.JSONEncoder(indent=_INDENT, ensure_ascii=False)
-_plain = json.JSONEncoder(ensure_ascii=False)
-
-
-class StateText:
-    """Encodes a state as `json.dumps(…, indent=2)` does, reusing the texts of its entries.
-
-    The indenting encoder is not written in C, and a state with thousands of entries is saved after
-    every task, so only the entries that changed are encoded again.
-    """
-
-    def __init__(self) -> None:
-        # The texts of the entries of each field that is an object.
-        self._entries: dict[str, dict[str, str]] = {}
-        # The texts of the fields themselves, as long as no entry has changed.
-        self._fields: dict[str, str] = {}
-
-    def changed(self, field: str, name: str) -> None:
-        """Note that an entry of a field may have changed since it was encoded."""
-        self._entries.get(field, {}).pop(name, None)
-        self._fields.pop(field, None)
-
-    def encoded(self, data: Mapping[str, Any]) -> bytes:
-        """Return the content of the state file for `data`."""
-        members = []
-        for field, value in data.items():
-            if isinstance(value, dict):
-                text = self._encoded_entries(field, value)
-            else:
-                text = _indented(value, _INDENT)
-            members.append(f"{_plain.encode(field)}: {text}")
-        try:
-            return (_object(members, 0) + "\n").encode()
-        except UnicodeEncodeError:
-            # A lone surrogate has no UTF-8 form; as an escape it is kept.
-            return (json.dumps(data, indent=_INDENT) + "\n").encode()
-
-    def _encoded_entries(self, field: str, entries: Mapping[str, Any]) -> str:
-        """Encode an object of entries; only those that changed since the last time are encoded."""
-        known = self._entries.setdefault(field, {})
-        is_complete = len(known) == len(entries)
-        if is_complete and field in self._fields:
-            return self._fields[field]
-
-        for name in entries.keys() - known.keys():
-            text = _indented(entries[name], 2 * _INDENT)
-            known[name] = f"{_plain.encode(name)}: {text}"
-        members = [known[name] for name in entries]
-        self._fields[field] = _object(members, _INDENT)
-        return self._fields[field]
-
-
-def _indented(value: Any, depth: int) -> str:
-    if not isinstance(value, dict | list):
-        return _plain.encode(value)
-    return _indenting.encode(value).replace("\n", "\n" + " " * depth)
-
-
-def _object(members: Collection[str], depth: int) -> str:
-    """Return a JSON object with these members, one on each line."""
-    if not members:
-        return "{}"
-    inner = "\n" + " " * (depth + _INDENT)
-    content = f",{inner}".join(members)
-    return "{" + inner + content + "\n" + " " * depth + "}"
+    """Return the error that a fix task was written for."""
+    do = fix.fields.get("Do", "").strip()
+    addressed = _ADDRESSED_ERROR.match(do)
+    if addressed is None:
+        return fix.title.removeprefix("Fix: ")
+    return addressed[1].strip()

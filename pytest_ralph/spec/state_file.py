@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ralph.files import read_regular, unused_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 DEFAULTS: Mapping[str, int] = {
@@ -70,12 +70,21 @@ def _check(data: object) -> None:
     if not isinstance(data, dict):
         raise ValueError("not a JSON object")
     for field in DEFAULTS:
-        _check_count(data.get(field), field)
-    _check_ids(data.get("uncommittedTasks"), "uncommittedTasks")
+        _check_member(data, field, field, _check_count)
+    _check_member(data, "uncommittedTasks", "uncommittedTasks", _check_ids)
 
     for field, member, check in _MEMBERS:
         for task_id, entry in _checked_map(data, field).items():
-            check(entry.get(member), f"{member} of {task_id}")
+            _check_member(entry, member, f"{member} of {task_id}", check)
+
+
+def _check_member(
+    owner: Mapping[str, Any], member: str, name: str, check: Callable[[Any, str], None]
+) -> None:
+    """Check a member of an object unless it is absent or null."""
+    value = owner.get(member)
+    if value is not None:
+        check(value, name)
 
 
 def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
@@ -91,8 +100,6 @@ def _checked_map(data: dict[str, Any], field: str) -> dict[str, dict[str, Any]]:
 
 
 def _check_count(value: object, name: str) -> None:
-    if value is None:
-        return
     # A JSON integer may be written 3.0.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -101,15 +108,13 @@ def _check_count(value: object, name: str) -> None:
 
 
 def _check_ids(value: object, name: str) -> None:
-    if value is None:
-        return
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ValueError(f"{name} is not a list of ids")
 
 
 def _check_error(value: object, name: str) -> None:
     # smart-ralph stores a message, this package an object with one entry per attempt.
-    if not isinstance(value, dict | str | None):
+    if not isinstance(value, dict | str):
         raise ValueError(f"{name} is neither an object nor a message")
 
 

@@ -13,6 +13,8 @@ from pytest_ralph.verify.model import NO_VERIFY, Verify
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_FIX_MARKER = regex(r"(?:FIX|SPLIT)\s+(\S+)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -36,7 +38,11 @@ class Task:
             object.__setattr__(self, "name", self.id)
 
     def has_marker(self, *names: str) -> bool:
-        return any(marker.split()[0].upper() in names for marker in self.markers if marker.strip())
+        for marker in self.markers:
+            first_word = marker.split(maxsplit=1)[:1]
+            if first_word and first_word[0].upper() in names:
+                return True
+        return False
 
     @property
     def parallel(self) -> bool:
@@ -46,7 +52,8 @@ class Task:
     def fix_for(self) -> str | None:
         """The id this task is a fix (or a split part) of."""
         for marker in self.markers:
-            if match := re.fullmatch(r"(?:FIX|SPLIT)\s+(\S+)", marker.strip(), re.IGNORECASE):
+            match = _FIX_MARKER.fullmatch(marker.strip())
+            if match:
                 return match[1]
         return None
 

@@ -1,4 +1,4 @@
-"""Which checkboxes and headings of a spec are tasks, and which lines belong to each.
+"""Which checkboxes and headings of a spec are tasks.
 
 Most of both are none: checkboxes list criteria, headings structure the document. The id and the
 fields of a candidate decide.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.candidates import (
@@ -20,14 +19,15 @@ from pytest_ralph.spec.candidates import (
     find_candidates,
     find_sections,
 )
-from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_checkbox, read_title
-from pytest_ralph.spec.task_verify import inline_verify
+from pytest_ralph.spec.outline import lines_of
+from pytest_ralph.spec.task_extent import VERIFY_FIELD, set_extent, set_extents
+from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_title
+from pytest_ralph.spec.verify_text import inline_verify
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.outline import Outline
 
 # `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`
@@ -35,7 +35,6 @@ _NUMBERED_HEADING = regex(
     r"[ \t]*#{1,6}[ \t]+\W*[^\W\d]+[ \t]+(?P<id>[A-Z]?\d+(?:\.\d+)*[A-Za-z]?)\b"
     r"[ \t:.–—-]*(?P<title>.*)"
 )
-_VERIFY_FIELD = frozenset(["Verify"])
 # A heading with an id is a task if it has one of these.
 _HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Depends on", "Commit"}
 
@@ -46,16 +45,14 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     found = find_candidates(text)
     candidates = [block for block in found if not _is_document_title(block, found)]
     phases = Phases(outline, candidates)
-    tasks = _select(text, candidates)
+    tasks = _Selection(text, candidates).select()
     set_extents(text, tasks)
     for block in tasks:
         block.phase = phases.at(block.line)
 
     xml_tasks = _xml_tasks(outline, phases)
     if xml_tasks:
-        inside: set[int] = set()
-        for block in xml_tasks:
-            inside.update(range(block.line, block.end))
+        inside = lines_of(xml_tasks)
         tasks = [block for block in tasks if block.line not in inside]
         tasks += xml_tasks
     # Many specs with tasks also have tables and phases that only describe these.
@@ -98,126 +95,125 @@ def _is_fix(block: TaskBlock) -> bool:
 # Checkboxes and headings
 
 
-def _select(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
-    """Return the candidates that are tasks."""
-    # Backwards: a candidate's own lines end where the next heading or sure task starts.
-    next_start = len(text.lines)
-    for block in reversed(candidates):
-        block.own_end = min(block.end, next_start)
-        block.fields = text.read_fields(block.line + 1, block.own_end)
-        if block.title.certain or block.level:
-            next_start = block.line
+class _Selection:
+    """Decides which of the candidates are tasks; `tasks` are the lines of those found so far."""
 
-    sure_boxes = [block.line for block in candidates if block.is_sure_box]
-    tasks = set()
-    for block in candidates:
-        if _is_task(block, sure_boxes, text, candidates):
-            tasks.add(block.line)
-    tasks |= _beside_tasks(text, candidates, tasks)
-    tasks |= _verified_on_their_line(text, candidates, tasks)
-    tasks -= _boxes_of_headings(text, candidates, tasks)
-    return [block for block in candidates if block.line in tasks]
+    def __init__(self, text: TaskText, candidates: Sequence[TaskBlock]) -> None:
+        self.text = text
+        self.candidates = candidates
+        # Checkboxes that are tasks by their id alone.
+        self.sure_boxes = [block.line for block in candidates if block.is_sure_box]
+        self.tasks: set[int] = set()
 
+    def select(self) -> list[TaskBlock]:
+        """Return the candidates that are tasks."""
+        self._read_fields()
+        self.tasks = {block.line for block in self.candidates if self._is_task(block)}
+        self.tasks |= self._beside_tasks()
+        self.tasks |= self._verified_on_their_line()
+        self.tasks -= self._boxes_of_headings()
+        return [block for block in self.candidates if block.line in self.tasks]
 
-def _is_task(
-    block: TaskBlock,
-    sure_boxes: Sequence[int],
-    text: TaskText,
-    candidates: Sequence[TaskBlock],
-) -> bool:
-    """Whether a candidate is a task by its id and fields.
+    def _read_fields(self) -> None:
+        """Read the fields of each candidate, from the lines that are its own."""
+        # Backwards: they end where the next heading or sure task starts.
+        next_start = len(self.text.lines)
+        for block in reversed(self.candidates):
+            block.own_end = min(block.end, next_start)
+            block.fields = self.text.read_fields(block.line + 1, block.own_end)
+            if block.title.certain or block.level:
+                next_start = block.line
 
-    `sure_boxes` are the lines of the checkboxes that are tasks by their id alone.
-    """
-    if block.level == 1 and any(one.has_field(WORK_FIELDS) for one in _below(block, candidates)):
-        # The title of a document: `# S01: Capture the text` over its tasks.
+    def _is_task(self, block: TaskBlock) -> bool:
+        """Whether a candidate is a task by its id and fields."""
+        if block.level == 1 and self._has_work_below(block):
+            # The title of a document: `# S01: Capture the text` over its tasks.
+            return False
+        if block.level and _holds_any(block, self.sure_boxes):
+            # A heading over numbered checkboxes groups them, unless it is verified itself.
+            return block.title.certain and block.has_field(VERIFY_FIELD)
+        if block.title.certain:
+            return True
+        names = _HEADING_FIELDS if block.level else WORK_FIELDS
+        return block.has_field(names) and self._has_own_field(block)
+
+    def _has_work_below(self, heading: TaskBlock) -> bool:
+        return any(block.has_field(WORK_FIELDS) for block in self._below(heading))
+
+    def _has_own_field(self, parent: TaskBlock) -> bool:
+        """Whether a field stands below a candidate that is not part of a task below it."""
+        tasks = [block for block in self._below(parent) if block.has_field(WORK_FIELDS)]
+        in_tasks = lines_of(tasks)
+        for number in range(parent.line + 1, parent.end):
+            if number not in in_tasks and self.text.field_name(number):
+                return True
         return False
-    if block.level and _holds_any(block, sure_boxes):
-        # A heading over numbered checkboxes groups them, unless it is verified itself.
-        return block.title.certain and block.has_field(_VERIFY_FIELD)
-    if block.title.certain:
-        return True
-    names = _HEADING_FIELDS if block.level else WORK_FIELDS
-    return block.has_field(names) and not _only_groups(text, block, candidates)
 
+    def _beside_tasks(self) -> set[int]:
+        """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
+        alike: dict[tuple[str, int, int], list[TaskBlock]] = defaultdict(list)
+        for block in self.candidates:
+            if not block.level:
+                continue
+            kind = heading_kind(self.text.lines[block.line])
+            if kind:
+                alike[kind, block.level, block.parent].append(block)
 
-def _verified_on_their_line(
-    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
-) -> set[int]:
-    """Return boxes such as `- [ ] Add the guide | Verify: …`, but not the criteria of a task."""
-    found: set[int] = set()
-    task_end = 0
-    for block in candidates:
-        if block.line in tasks:
-            task_end = max(task_end, block.end)
-        if block.line < task_end:
-            continue
-        # `- [ ] Verify: …` is a field.
-        if text.field_name(block.line) != "Verify" and inline_verify(text.lines[block.line]):
-            found.add(block.line)
-    return found
+        found: set[int] = set()
+        task_lines = sorted(self.tasks)
+        for blocks in alike.values():
+            if not any(block.line in self.tasks for block in blocks):
+                continue
+            for block in blocks:
+                if not _holds_any(block, task_lines):
+                    found.add(block.line)
+        return found
 
+    def _verified_on_their_line(self) -> set[int]:
+        """Return boxes such as `- [ ] Add the guide | Verify: …` outside of all tasks."""
+        found: set[int] = set()
+        task_end = 0
+        for block in self.candidates:
+            if block.line in self.tasks:
+                task_end = max(task_end, block.end)
+            if block.line < task_end:
+                continue
+            if self.text.field_name(block.line) == "Verify":
+                # `- [ ] Verify: …` is a field.
+                continue
+            if inline_verify(self.text.lines[block.line]):
+                found.add(block.line)
+        return found
 
-def _boxes_of_headings(
-    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
-) -> set[int]:
-    """Return boxes without an id that hold the fields of the heading above them.
+    def _boxes_of_headings(self) -> set[int]:
+        """Return boxes without an id that hold the fields of the heading above them.
 
-    `### Task 2: Read the rows` with one box below it is one task, not two.
-    """
-    found: set[int] = set()
-    for heading in candidates:
-        if not heading.level or heading.line not in tasks:
-            continue
-        boxes = [block for block in _below(heading, candidates) if block.line in tasks]
-        if len(boxes) != 1 or boxes[0].title.certain:
-            continue
-        box = boxes[0]
-        names_above_box = map(text.field_name, range(heading.line + 1, box.line))
-        if "Verify" not in names_above_box:
-            found.add(box.line)
-    return found
+        `### Task 2: Read the rows` with one box below it is one task, not two.
+        """
+        found: set[int] = set()
+        for heading in self.candidates:
+            if not heading.level or heading.line not in self.tasks:
+                continue
+            boxes = [block for block in self._below(heading) if block.line in self.tasks]
+            if len(boxes) != 1:
+                continue
+            box = boxes[0]
+            lines_above_box = range(heading.line + 1, box.line)
+            is_verified = "Verify" in map(self.text.field_name, lines_above_box)
+            if not box.title.certain and not is_verified:
+                found.add(box.line)
+        return found
 
-
-def _below(parent: TaskBlock, candidates: Sequence[TaskBlock]) -> Sequence[TaskBlock]:
-    """Return the candidates on the lines of another one."""
-    first = bisect_right(candidates, parent.line, key=by_line)
-    last = bisect_left(candidates, parent.end, key=by_line)
-    return candidates[first:last]
+    def _below(self, parent: TaskBlock) -> Sequence[TaskBlock]:
+        """Return the candidates on the lines of another one."""
+        first = bisect_right(self.candidates, parent.line, key=by_line)
+        last = bisect_left(self.candidates, parent.end, key=by_line)
+        return self.candidates[first:last]
 
 
 def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
     """Whether one of the sorted lines is among those of the block."""
     return bisect_left(lines, block.end) > bisect_left(lines, block.line)
-
-
-def _only_groups(text: TaskText, heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
-    """Whether all fields under a heading belong to checkboxes that are tasks."""
-    in_tasks: set[int] = set()
-    for block in _below(heading, candidates):
-        if block.has_field(WORK_FIELDS):
-            in_tasks.update(range(block.line, block.end))
-    lines = range(heading.line + 1, heading.end)
-    own_lines = [number for number in lines if number not in in_tasks]
-    return not any(map(text.field_name, own_lines))
-
-
-def _beside_tasks(
-    text: TaskText, candidates: Sequence[TaskBlock], tasks: Collection[int]
-) -> set[int]:
-    """Return headings without fields next to tasks like them: `### Step 2` beside Step 1."""
-    alike: dict[tuple[str, int, int], list[TaskBlock]] = defaultdict(list)
-    for block in candidates:
-        kind = heading_kind(text.lines[block.line]) if block.level else ""
-        if kind:
-            alike[kind, block.level, block.parent].append(block)
-
-    found: set[int] = set()
-    task_lines = sorted(tasks)
-    for blocks in alike.values():
-        if any(block.line in tasks for block in blocks):
-            found.update(block.line for block in blocks if not _holds_any(block, task_lines))
-    return found
 
 
 # Other formats
@@ -230,10 +226,7 @@ def _xml_tasks(outline: Outline, phases: Phases) -> list[TaskBlock]:
     # Imported here, as below: few specs have tasks in this form.
     from pytest_ralph.spec.formats.xml_tasks import find_xml_tasks
 
-    code: set[int] = set()
-    for fence in outline.blocks:
-        if fence.kind == "code":
-            code.update(range(fence.line, fence.end))
+    code = lines_of(block for block in outline.blocks if block.kind == "code")
     tasks = []
     for number, found in enumerate(find_xml_tasks(outline.lines, code), 1):
         title = read_title(found.name)
@@ -290,135 +283,7 @@ def _numbered_headings(text: TaskText) -> list[TaskBlock]:
         title = TaskLine(heading["id"], heading["title"].strip(" *#"), certain=True)
         block = TaskBlock(title, line, end, sections[line].level, own_end=end)
         block.fields = text.read_fields(line + 1, end)
-        if block.has_field(_VERIFY_FIELD):
+        if block.has_field(VERIFY_FIELD):
             set_extent(text, block, end)
             tasks.append(block)
     return tasks
-
-
-_NOT_PROSE = regex(r"[-*+#|>]|\d{1,9}[.)][ \t]|[ \t]+(?![-*+][ \t]+\*\*)\S")
-_INDENTED_FIELD = regex(r"[ \t]+[-*+][ \t]+\*\*[^*\n]{1,60}\*\*")
-
-
-def set_extents(text: TaskText, tasks: Sequence[TaskBlock]) -> None:
-    """Set the final extent, the fields and the tick of each task of a spec."""
-    tails = _find_tails(text, tasks)
-    ends_before_tail = set(tails.values())
-    next_lines = [*(block.line for block in tasks), len(text.lines)][1:]
-    for block, next_line in zip(tasks, next_lines, strict=True):
-        end = block.end
-        # The fields behind the last child are its parent's, not the child's.
-        limit = end if end in ends_before_tail else next_line
-        set_extent(text, block, limit)
-        if block.line in tails:
-            block.fields += text.read_fields(tails[block.line], end)
-        if not block.has_field(_VERIFY_FIELD):
-            block.fields += _nested_verify(text, block)
-
-
-def _nested_verify(text: TaskText, block: TaskBlock) -> tuple[Field, ...]:
-    """Return the fields from the first Verify on that stands in the text of another field."""
-    for number in range(block.line + 1, block.own_end):
-        if text.field_name(number) == "Verify":
-            return text.read_fields(number, block.own_end)
-    return ()
-
-
-def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:
-    """Return, by the line of a parent, where its own fields go on behind its last child.
-
-    Fields between the children belong to the child above them, and then so do the last ones.
-    """
-    tails: dict[int, int] = {}
-    for index, parent in enumerate(tasks):
-        if parent.level:
-            continue
-        last = bisect_left(tasks, parent.end, key=by_line)
-        children = tasks[index + 1 : last]
-        if not children:
-            continue
-
-        tail = max(child.end for child in children)
-        gaps = [(child.end, following.line) for child, following in pairwise(children)]
-        if not any(text.has_field_name(first, end) for first, end in gaps):
-            tails[parent.line] = tail
-    return tails
-
-
-def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
-    """Set the final extent of a task, which reaches at most to the line `limit`."""
-    own_end = min(_own_end(text, block, limit), limit)
-    if own_end != block.own_end:
-        block.own_end = own_end
-        block.fields = text.read_fields(block.line + 1, own_end)
-    block.end = max(block.end, own_end)
-    while not text.lines[block.end - 1].strip():
-        block.end -= 1
-
-    block.checked = block.title.checked
-    # A heading has no box of its own, but may have boxes below it.
-    is_heading = text.lines[block.line].lstrip().startswith("#")
-    if is_heading and not block.checked:
-        block.checked = _all_ticked(text, block.line + 1, own_end)
-
-
-def _all_ticked(text: TaskText, first: int, last: int) -> bool:
-    """Whether there are boxes on these lines, and all of them are ticked."""
-    has_boxes = False
-    for number in range(first, last):
-        if number in text.masked:
-            continue
-        box = read_checkbox(text.lines[number])
-        if box is None:
-            continue
-        if not box.checked:
-            return False
-        has_boxes = True
-    return has_boxes
-
-
-def _own_end(text: TaskText, block: TaskBlock, limit: int) -> int:
-    """Return where the lines of a task end, with fields that are written beside it."""
-    if block.fields:
-        # A fence at the margin belongs to the field above it that has no text yet.
-        takes_fence = not block.fields[-1].text.strip()
-        return _end_of_fields(text, block.own_end, limit, takes_fence=takes_fence)
-
-    fields_start = _fields_below_prose(text, block.own_end, limit)
-    if fields_start:
-        return _end_of_fields(text, fields_start, limit, in_field=True)
-    return _end_of_fields(text, block.own_end, limit)
-
-
-def _end_of_fields(
-    text: TaskText, start: int, limit: int, *, in_field: bool = False, takes_fence: bool = False
-) -> int:
-    """Return where the fields end that begin on the line `start`; `start` if none do."""
-    end = start
-    for number in range(start, limit):
-        line = text.lines[number]
-        if not line.strip():
-            continue
-        if line.startswith("#") and number not in text.masked:
-            # `## Dependencies` begins a section of the document, not a field of the task above.
-            return end
-        if text.field_name(number):
-            in_field = True
-        elif number in text.masked:
-            if not in_field and not takes_fence:
-                return end
-        elif not in_field or line[0] not in " \t":
-            return end
-        end = number + 1
-    return end
-
-
-def _fields_below_prose(text: TaskText, start: int, limit: int) -> int:
-    """Return where indented fields begin below a paragraph at the margin, or 0."""
-    for number in range(start, limit):
-        line = text.lines[number]
-        if number in text.masked or _NOT_PROSE.match(line):
-            return 0
-        if _INDENTED_FIELD.match(line):
-            return number
-    return 0

@@ -62,6 +62,7 @@ _GLUE = regex(rf"(?:(?!{_TITLE_START})[ \t:–—|.)*~-])*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
 _SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
+_SURE_STARTS = ("TX", "VE-", "V_", "V-")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(
     "AC FR NFR NF SC US UC REQ R BR CR UR SR P H S EC TC INV RISK OQ ADR KPI SLO DOD".split()
@@ -144,14 +145,16 @@ def read_heading(line: str) -> TaskLine | None:
 
 def _calls_itself_task(name: _Name) -> bool:
     """Whether a name begins with the word "task" or has a marker that only tasks have."""
+    if name.word.endswith("task"):
+        return True
     words = {marker.split()[0].upper() for marker in name.markers}
-    return name.word.endswith("task") or not words.isdisjoint(_TASK_MARKERS)
+    return not words.isdisjoint(_TASK_MARKERS)
 
 
 def _heading_box(text: str) -> str:
     """Return the box at the start or the end of a heading, or an empty string."""
     for box in ("[ ]", "[x]", "[X]"):
-        if text.startswith(box) or text.endswith(box):
+        if box in (text[:3], text[-3:]):
             return box
     return ""
 
@@ -194,7 +197,9 @@ def heading_kind(heading: str) -> str:
     if "-T" in name.id:
         # `US2-T1` and `V-T3`: the tasks of a part, named by what stands before the T.
         return re.sub(r"\d+", "0", name.id)
-    return name.prefix if name.prefix in _SURE_PREFIXES else ""
+    if name.prefix in _SURE_PREFIXES:
+        return name.prefix
+    return ""
 
 
 def slug(title: str) -> str:
@@ -262,12 +267,12 @@ def _read_bracketed_id(text: str, position: int) -> tuple[str, str, int] | None:
     match = _ID.match(text, position + 1)
     if match is None or not text.startswith("]", match.end()):
         return None
+    if _prefix(match["id"]) in _CRITERIA:
+        # `[US1]` and `[P1]` name a story or a priority.
+        return None
     end = match.end() + 1
     is_link = text.startswith("(", end)
-    # `[US1]` and `[P1]` name a story or a priority.
-    if is_link or _prefix(match["id"]) in _CRITERIA:
-        return None
-    return match["id"], "", end
+    return None if is_link else (match["id"], "", end)
 
 
 def _split_markers(title: str) -> tuple[str, list[str]]:
@@ -291,9 +296,10 @@ def _is_certain(name: _Name) -> bool:
         return False
     if name.word or "-T" in name.id:
         return True
-    prefix = name.prefix
-    if prefix in _SURE_PREFIXES or prefix.startswith(("TX", "VE-", "V_", "V-")):
+    if name.prefix in _CRITERIA:
+        return False
+    if name.prefix.startswith(_SURE_STARTS) or name.prefix in _SURE_PREFIXES:
         return True
-    if prefix in _CRITERIA or _QUESTION.fullmatch(name.id):
+    if _QUESTION.fullmatch(name.id):
         return False
     return "." in name.id or name.is_bold

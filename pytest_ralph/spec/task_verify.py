@@ -7,17 +7,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.checkpoints import read_checkpoint
-from pytest_ralph.spec.fields import (
-    MANUAL,
-    NOTE,
-    before_next_label,
-    read_fields,
-    under_label,
-    without_note,
-)
 from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
-from pytest_ralph.spec.formats.xml_tasks import verify_element
-from pytest_ralph.text.markdown import dedent
+from pytest_ralph.spec.labels import without_note
+from pytest_ralph.spec.verify_text import check_in_title, find_verify_text, wanted_verifies
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
@@ -29,13 +21,14 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.candidates import TaskBlock
     from pytest_ralph.spec.fields import Field
-    from pytest_ralph.spec.task_line import TaskLine
 
 # `Exit code 0; no new findings` is about the command in the title.
 _EXIT_STATUS = regex(
     r"exits?(?: with)?(?: code| status)?(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?",
     re.IGNORECASE | re.DOTALL,
 )
+# Labels behind a Verify field that say what its command has to give.
+_EXPECTED = ("expected", "expected output", "expected result", "pass")
 
 
 def read_task_verify(block: TaskBlock, lines: Sequence[str], expect: str | None) -> Verify:
@@ -68,10 +61,7 @@ def _read_prose(verify: Verify, expect: str) -> Verify:
 def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     """Return the checks as the words of a task state them."""
     own_lines = lines[block.line + 1 : block.own_end]
-    text = verify_text(block.fields) or inline_verify(lines[block.line])
-    if not text:
-        text = quoted_verify(own_lines) or verify_element(own_lines)
-
+    text = find_verify_text(block, lines)
     if not text.strip():
         return _verify_without_field(block, own_lines)
     checkpoint = read_checkpoint(block, own_lines, text)
@@ -149,64 +139,6 @@ def _command_in_title(block: TaskBlock, text: str, rest: str | None) -> Verify:
     return found._replace(text=text, unread=(rest,) if rest else ())
 
 
-_TITLE_CHECK = regex(
-    rf"(?:\[[^\]]*\][ \t]*)*(?:(?:verify|verification|run)(?P<note>{NOTE})?[ \t]*:[ \t]*"
-    r"|verify[ \t]+(?=`))"
-    r"(?P<check>\S.*)",
-    re.IGNORECASE,
-)
-
-
-def check_in_title(title: TaskLine) -> str:
-    """Return the check that a title consists of, or an empty string."""
-    match = _TITLE_CHECK.fullmatch(title.title)
-    return under_label("", match["note"] or "", match["check"]) if match else ""
-
-
-_EXPECTED = ("expected", "expected output", "expected result", "pass")
-_GREEN = regex(r"\bgreen\b", re.IGNORECASE)
-_RED = regex(r"\bred\b", re.IGNORECASE)
-_BOLD_VERIFY = (
-    r"(?:\*\*|__)Verif(?:y|ication)"
-    rf"(?P<note>{NOTE})?[ \t]*:?(?:\*\*|__)(?P<late>{NOTE}(?=[ \t]*:))?[ \t]*:?[ \t]*"
-)
-_INLINE_VERIFY = regex(
-    rf"[ \t.;,—–(-]{_BOLD_VERIFY}"
-    rf"|[.;—–|(-][ \t]*Verif(?:y|ication)(?P<plain>{NOTE})?:[ \t]*(?=`)",
-    re.IGNORECASE,
-)
-_QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
-_BEHIND = regex(
-    rf"[·•|;.,][ \t]*{_BOLD_VERIFY}"
-    rf"|[·•|;.,][ \t]+Verif(?:y|ication)(?P<plain>{NOTE})?(?:[ \t](?:with|by|via))?:[ \t]*(?=`)",
-    re.IGNORECASE,
-)
-
-
-def verify_text(fields: Sequence[Field]) -> str:
-    """Return the text of the Verify fields that count, or of a Verify in another field."""
-    wanted = wanted_verifies(fields)
-    if not wanted:
-        return _verify_behind_another(fields)
-    if len(wanted) == 1:
-        return wanted[0].text
-    # Words, a list or a fence in one of them must not look like a part of the one above it.
-    return "\n\n".join(dedent(field.text).strip("\n") for field in wanted)
-
-
-def wanted_verifies(fields: Sequence[Field]) -> list[Field]:
-    """Return the Verify fields that count.
-
-    Of `Verify RED` and `Verify GREEN` only the second does, and a check by hand only on its own.
-    """
-    verifies = [field for field in fields if field.name == "Verify"]
-    green = [field for field in verifies if _GREEN.search(field.label)]
-    not_red = [field for field in verifies if not _RED.search(field.label)]
-    wanted = green or not_red or verifies
-    automatic = [field for field in wanted if not field.text.startswith(MANUAL)]
-    return automatic or wanted
-
-
 def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
     """Return the Verify fields, each with the `**Expected**:` behind it, if any has one."""
     # By identity: several fields may be equal.
@@ -222,38 +154,3 @@ def _steps_with_results(fields: Sequence[Field]) -> list[RunStep]:
     if not any(step.expected for step in steps):
         return []
     return steps
-
-
-def inline_verify(title_line: str) -> str:
-    """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
-    match = _INLINE_VERIFY.search(title_line)
-    return _text_behind(match) if match else ""
-
-
-def _text_behind(label: re.Match[str]) -> str:
-    note = label["note"] or label["late"] or label["plain"] or ""
-    return under_label("", note, before_next_label(label.string[label.end() :]))
-
-
-def quoted_verify(lines: Sequence[str]) -> str:
-    """Return the text of the Verify fields in the block quotes of a task: `> **Verify**: …`."""
-    quoted = []
-    for line in lines:
-        mark = _QUOTE_MARK.match(line)
-        if mark:
-            quoted.append(line[mark.end() :])
-    return verify_text(read_fields(quoted, 0, len(quoted), ()))
-
-
-def _verify_behind_another(fields: Sequence[Field]) -> str:
-    """Return the Verify text on the line of another field: `**Effort**: M · **Verify**: …`."""
-    for field in fields:
-        line = field.text.partition("\n")[0]
-        match = _BEHIND.search(line)
-        if match is None:
-            continue
-        backticks_before = line.count("`", 0, match.start())
-        is_in_code = backticks_before % 2 == 1
-        if not is_in_code:
-            return _text_behind(match).strip()
-    return ""

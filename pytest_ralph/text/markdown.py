@@ -10,6 +10,8 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# The bullet or the number of a list item.
+LIST_MARKER = r"(?:[-*+]|\d{1,9}[.)])"
 BACKTICK = regex(r"(?<!\\)`")
 QUOTE = regex(r'(?<!\\)"')
 _HERE_DOCUMENT = regex(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")

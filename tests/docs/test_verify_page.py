@@ -71,7 +71,7 @@ def test_a_hazard_is_seen_as_the_page_says(name: str, severe: bool, example: str
 
 def test_every_code_is_on_the_page() -> None:
     sources = "".join(map(inspect.getsource, (hazards, lint, document, linting)))
-    known = set(re.findall(r'(?:Hazard|Finding)\(\s*(?:[\w.()]+,\s*)?"([a-z-]+)"', sources))
+    known = set(re.findall(r'(?:Hazard|[Ff]inding)\(\s*(?:[\w.()]+,\s*)?"([a-z-]+)"', sources))
     known |= set(re.findall(r'(?s)Problem\(.*?,\s*"([a-z-]+)",?\s*\)', sources))
     known |= set(lint._PLAN_CODES.values())
 

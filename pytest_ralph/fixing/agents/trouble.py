@@ -120,4 +120,6 @@ def _trouble_in_log(log: str) -> Trouble | None:
 
 def _first_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return one_line(lines[0]) if lines else ""
+    if not lines:
+        return ""
+    return one_line(lines[0])

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import threading
 import time
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pytest_ralph.files import RALPH_DIRECTORY, STATE_NAME, is_temporary
 from pytest_ralph.fixing.errors import GitError
@@ -23,37 +22,57 @@ from pytest_ralph.fixing.git.commits import commit_paths
 from pytest_ralph.fixing.git.fingerprint import Fingerprints
 from pytest_ralph.fixing.git.index import (
     IndexEntry,
-    read_head,
     read_index,
     read_index_file,
+    read_tree,
     set_index,
     stage_files,
     with_intended,
+    write_blob,
     write_index_file,
 )
+from pytest_ralph.fixing.git.listing import ProjectListing
 from pytest_ralph.fixing.git.own_versions import OwnVersions
 from pytest_ralph.fixing.git.path_set import PathSet
-from pytest_ralph.fixing.git.position import GitPosition, move_back, read_position
+from pytest_ralph.fixing.git.position import move_back, read_position
 from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
     require_rollback_target,
     require_usable_index,
 )
-from pytest_ralph.fixing.git.rollback import ABSENT, Rollback, Target, target_of_commit
+from pytest_ralph.fixing.git.refs import TaskRefs
+from pytest_ralph.fixing.git.rollback import Rollback, Target, target_of_commit
 from pytest_ralph.fixing.git.scratch import scratch_directory, sweep_scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pytest_ralph.fixing.file_state import Change
-    from pytest_ralph.fixing.git.index import Index, IndexFile
-    from pytest_ralph.fixing.git.own_versions import Versions
+    from pytest_ralph.fixing.git.index import Index, IndexFile, Versions
+    from pytest_ralph.fixing.git.position import GitPosition
     from pytest_ralph.fixing.git.rollback import RollbackResult
 
 
-# Path → what a commit had of a file before and has now; None if there was or is none.
-Commits = dict[str, tuple[IndexEntry | None, IndexEntry | None]]
+Value = TypeVar("Value")
+
+
+class _Shared(Generic[Value]):
+    """A value that takes long to read: threads that ask for it at once share it."""
+
+    def __init__(self, read: Callable[[], Value], lock: threading.RLock) -> None:
+        self._read = read
+        self._lock = lock
+        self._value: Value | None = None
+        self._begun = 0.0
+
+    def since(self, asked: float) -> Value:
+        """Return the value as it is now, or was after `asked`, a time of the monotonic clock."""
+        with self._lock:
+            if self._value is None or self._begun <= asked:
+                self._begun = time.monotonic()
+                self._value = self._read()
+            return self._value
 
 
 class Git:
@@ -66,11 +85,11 @@ class Git:
         self.root = Path(root).resolve()
         self._git = GitCommand.at(self.root, environ)
         self._lock = threading.RLock()
+        self.listing = ProjectListing(self._git)
+        self.refs = TaskRefs(self._git)
         self._fingerprints = Fingerprints(self.root)
-        self._fingerprint = ""
-        self._fingerprint_begun = 0.0
-        self._position = GitPosition("", "", {})
-        self._position_begun = 0.0
+        self._fingerprint = _Shared(self._read_fingerprint, self._lock)
+        self._position = _Shared(self.position, self._lock)
         # Whether a commit of ours was the first of the branch.
         self._began_branch = False
 
@@ -93,23 +112,15 @@ class Git:
 
     def head(self) -> str | None:
         """Return the commit that HEAD points to, or None on a branch without commits."""
-        return self._commit_of("HEAD")
+        return self._git.commit_id("HEAD")
 
     def position(self) -> GitPosition:
         """Return where HEAD, the branches and the stash are."""
         return read_position(self._git)
 
     def shared_position(self, asked: float) -> GitPosition:
-        """Return the position.
-
-        One that was read after `asked`, a time of the monotonic clock, is not read again: siblings
-        whose executors end at once share it.
-        """
-        with self._lock:
-            if self._position_begun <= asked:
-                self._position_begun = time.monotonic()
-                self._position = self.position()
-            return self._position
+        """Return the position; siblings whose executors end at once share it."""
+        return self._position.since(asked)
 
     def index_file(self) -> IndexFile | None:
         """Return the index as git stores it; None if there is none."""
@@ -131,79 +142,19 @@ class Git:
                 write_index_file(location.git_dir, index)
             return is_moved
 
-    def files(self) -> tuple[str, ...]:
-        """Return the files below the root, tracked or not, without those that git ignores."""
-        options = ("--cached", "--others", "--exclude-standard", "--deduplicate")
-        listed = self._git("ls-files", "-z", *options, "--", ".")
-        # git lists a repository inside the repository as a directory.
-        return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
-
-    def ignored_files(self) -> tuple[str, ...]:
-        """Return the files below the root that git ignores, outside ignored directories."""
-        options = ("--others", "--ignored", "--exclude-standard", "--directory")
-        listed = self._git("ls-files", "-z", *options, "--", ".")
-        return tuple(path for path in listed.split("\0") if path and not path.endswith("/"))
-
-    def changed_tracked_files(self) -> tuple[str, ...]:
-        """Return the tracked files below the root that are not as in the index, or are gone."""
-        listed = self._git("diff-files", "--name-only", "--relative", "-z", "--", ".")
-        return tuple(path for path in listed.split("\0") if path)
-
-    def staged(self, paths: Collection[Path]) -> tuple[str, ...]:
-        """Return which files in `paths` are staged in another version than HEAD's."""
-        wanted = PathSet.of(self.root, paths)
-        options = ("--cached", "--name-only", "--no-renames", "--relative", "-z")
-        listed = self._git("diff-index", *options, "HEAD", "--", ".")
-        return tuple(path for path in listed.split("\0") if path and path in wanted)
-
-    def committed_between(self, old: str, new: str) -> Commits:
-        """Return the files below the root that differ between two commits, in both versions."""
-        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--relative")
-        parts = self._git("diff-tree", *options, old, new, "--", ".").split("\0")
-        found = {}
-        for header, path in zip(parts[::2], parts[1::2], strict=False):
-            old_mode, mode, old_identity, identity, _ = header.lstrip(":").split(" ")
-            before = None if old_mode == ABSENT else IndexEntry(old_mode, old_identity)
-            after = None if mode == ABSENT else IndexEntry(mode, identity)
-            found[path] = (before, after)
-        return found
-
     # Comparing working trees
 
-    def tree_fingerprint(self, since: float = math.inf) -> str:
+    def tree_fingerprint(self, asked: float = math.inf) -> str:
         """Return a text that changes with the content of any file that is not ignored.
 
-        The files that a run itself writes do not count. One that was begun after `since`, a time of
-        the monotonic clock, is not computed again: siblings that fail at once share it.
+        The files that a run itself writes do not count. Siblings that fail at once share it.
         """
-        with self._lock:
-            if self._fingerprint_begun <= since:
-                self._fingerprint_begun = time.monotonic()
-                self._fingerprint = self._fingerprints.of(self.files())
-            return self._fingerprint
+        return self._fingerprint.since(asked)
 
-    # Good commits and rollback
+    def _read_fingerprint(self) -> str:
+        return self._fingerprints.of(self.listing.files())
 
-    def mark_good(self, spec: str) -> str | None:
-        """Remember HEAD as the last good commit of `spec`, because one of its tasks passed."""
-        head = self.head()
-        if head is not None:
-            self._git("update-ref", "-m", "pytest-ralph: last good", _good_ref(spec), head)
-        return head
-
-    def last_good(self, spec: str) -> str | None:
-        """Return the last good commit of `spec`, if there is one."""
-        return self._commit_of(_good_ref(spec))
-
-    def next_ref(self, spec: str, task: str, prefix: str = "") -> str:
-        """Return the first free ref `refs/ralph/<spec>/<task>/<prefix><n>`."""
-        directory = _task_refs(spec, task)
-        highest = 0
-        for name in self._git("for-each-ref", "--format=%(refname)", directory).split():
-            number = name.rpartition("/")[2].removeprefix(prefix)
-            if number.isdigit():
-                highest = max(highest, int(number))
-        return f"{directory}/{prefix}{highest + 1}"
+    # Rollback
 
     def rollback(
         self,
@@ -256,10 +207,10 @@ class Git:
         message: str,
         paths: Collection[Path],
         *,
-        changes: Collection[Change] = (),
+        changes: Sequence[Change] = (),
         task_files: Collection[str] = (),
         texts: Mapping[Path, bytes] | None = None,
-        committed: Commits | None = None,
+        committed: Versions | None = None,
     ) -> str | None:
         """Commit what differs from HEAD in `paths`, and return the commit; None if nothing does.
 
@@ -278,12 +229,15 @@ class Git:
                 return None
             require_usable_index(self._git, location.git_dir)
             in_repository = [location.prefix + path for path in changed]
-            head = read_head(self._top, in_repository)
-            versions = self._own_versions(changed, changes, task_files, committed, head)
-            for path, text in (texts or {}).items():
-                name = location.prefix + os.path.relpath(path.resolve(), self.root)
-                if name in in_repository:
-                    versions[name] = self._version_of(name, text, head.get(name))
+            head = read_tree(self._top, "HEAD", in_repository)
+            own_versions = OwnVersions(self._top, location.prefix, head, committed)
+            versions = own_versions.find(changed, changes, task_files)
+            given = {self._in_repository(path): text for path, text in (texts or {}).items()}
+            for name in given.keys() & in_repository:
+                replaced = head.get(name)
+                mode = "100644" if replaced is None else replaced.mode
+                blob = write_blob(self._top, given[name], f"--path={name}")
+                versions[name] = IndexEntry(mode, blob)
             if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
@@ -292,47 +246,12 @@ class Git:
             commit_paths(self._top, location.git_dir, message, in_repository, head, versions)
             return self.head()
 
-    def _own_versions(
-        self,
-        paths: Collection[str],
-        changes: Collection[Change],
-        task_files: Collection[str],
-        committed: Commits,
-        head: Index,
-    ) -> Versions:
-        """Return the versions of `paths` that hold what was changed for a task, and no more."""
-        prefix = self._location.prefix
-        base = self._without(committed, head)
-        own_changes = [change for change in changes if change.path in paths]
-        versions = OwnVersions(self._top, prefix, base).find(own_changes, task_files)
-        changed_back = committed.keys() - {change.path for change in changes}
-        for path in changed_back.intersection(paths):
-            versions[prefix + path] = base.get(prefix + path)
-        return versions
-
-    def _without(self, committed: Commits, head: Index) -> Index:
-        """Return what HEAD has of files without what an executor committed."""
-        base = dict(head)
-        for path, (before, after) in committed.items():
-            name = self._location.prefix + path
-            if head.get(name) != after:
-                # The user has committed the file since.
-                continue
-            base.pop(name, None)
-            if before is not None:
-                base[name] = before
-        return base
-
-    def _version_of(self, path: str, text: bytes, replaced: IndexEntry | None) -> IndexEntry:
-        """Write a text into the repository as the file `path`."""
-        blob = self._top("hash-object", "-w", f"--path={path}", "--stdin", stdin=text).strip()
-        return IndexEntry(replaced.mode if replaced else "100644", blob)
-
     def read_head(self, file: Path) -> bytes | None:
         """Return the content that HEAD has of a file; None if it has none."""
-        path = self._location.prefix + os.path.relpath(file.resolve(), self.root)
-        stored = self._top.run("cat-file", "blob", f"HEAD:{path}")
-        return os.fsencode(stored.stdout) if stored.status == 0 else None
+        stored = self._top.run("cat-file", "blob", f"HEAD:{self._in_repository(file)}")
+        if stored.status != 0:
+            return None
+        return os.fsencode(stored.stdout)
 
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
         """Return which files in `paths` differ from HEAD, relative to the root."""
@@ -346,18 +265,18 @@ class Git:
             head = self.head()
             if head is not None:
                 self._git("read-tree", head, env=env)
-            in_head = self._git("ls-files", "-z", env=env).split("\0")
-            candidates = [
-                path
-                for path in sorted({*in_head, *self.files()})
-                if path in wanted and not _is_private(path) and not is_too_large(self.root / path)
-            ]
+            in_head = self._git.listed("ls-files", "-z", env=env)
+            candidates = []
+            for path in sorted({*in_head, *self.listing.files()}):
+                if path not in wanted or _is_private(path):
+                    continue
+                if not is_too_large(self.root / path):
+                    candidates.append(path)
             stage_files(self._git, self.root, candidates, env)
             options = ("--cached", "-z", "--name-only", "--no-renames", "--relative")
             # Without a commit, the empty tree.
             base = head or self._git("hash-object", "-t", "tree", "--stdin").strip()
-            listed = self._git("diff-index", *options, base, "--", ".", env=env)
-        return tuple(filter(None, listed.split("\0")))
+            return tuple(self._git.listed("diff-index", *options, base, "--", ".", env=env))
 
     # Calls of git
 
@@ -369,43 +288,16 @@ class Git:
             raise GitError(f"{self.root.name} is ignored by the git repository around it")
         return repository
 
+    def _in_repository(self, file: Path) -> str:
+        """Return the path of a file relative to the top of the repository."""
+        return self._location.prefix + os.path.relpath(file.resolve(), self.root)
+
     @property
     def _top(self) -> GitCommand:
         return GitCommand(self._location.top, self._git.environ)
 
-    def _commit_of(self, ref: str) -> str | None:
-        _ = self._location
-        result = self._git.run("rev-parse", "--verify", "-q", f"{ref}^{{commit}}")
-        return result.stdout.strip() if result.status == 0 else None
-
 
 def _is_private(path: str) -> bool:
-    """Return whether a file is never committed; the empty path stands for no file."""
-    first, _, _ = path.partition("/")
-    name = path.rpartition("/")[2]
-    return first in ("", RALPH_DIRECTORY) or name == STATE_NAME or is_temporary(name)
-
-
-# Names of the refs below refs/ralph/
-
-
-def _good_ref(spec: str) -> str:
-    """Return the ref that holds the last good commit of a spec."""
-    return f"refs/ralph/{_component(spec)}/good"
-
-
-def _task_refs(spec: str, task: str) -> str:
-    """Return the directory of the refs that keep what a rollback for `task` replaced."""
-    name = _component(task)
-    if name == "good":
-        # `refs/ralph/<spec>/good` is the last good commit.
-        name = "task-good"
-    return f"refs/ralph/{_component(spec)}/{name}"
-
-
-def _component(name: str) -> str:
-    """Return `name` as one part of a ref name, by git's rules for these."""
-    safe = re.sub(r"[^\w.-]+", "-", name)
-    safe = re.sub(r"\.{2,}", ".", safe).strip(".")
-    safe = re.sub(r"\.lock$", "-lock", safe)
-    return safe or "unnamed"
+    """Return whether a file is never committed."""
+    parts = path.split("/")
+    return parts[0] == RALPH_DIRECTORY or parts[-1] == STATE_NAME or is_temporary(parts[-1])

@@ -104,6 +104,18 @@ class GitCommand(NamedTuple):
         """Return what git prints. Raise GitError if its exit status is not 0."""
         return self.run(*arguments, stdin=stdin, env=env).check(arguments[0])
 
+    def listed(
+        self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """Return what git prints with its option `-z`: paths, or lines that end with one."""
+        printed = self(*arguments, stdin=stdin, env=env)
+        return [item for item in printed.split("\0") if item]
+
+    def commit_id(self, name: str) -> str | None:
+        """Return the id of the commit that `name` stands for; None if there is none."""
+        found = self.run("rev-parse", "--verify", "-q", f"{name}^{{commit}}")
+        return found.stdout.strip() if found.status == 0 else None
+
     def succeeds(self, *arguments: str) -> bool:
         """Return whether the exit status of a git command is 0."""
         return self.run(*arguments).status == 0

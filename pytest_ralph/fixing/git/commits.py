@@ -17,18 +17,19 @@ from pytest_ralph.fixing.git.index import (
     index_lines,
     read_index,
     set_index,
+    split_intended,
     stage_files,
     with_intended,
 )
 from pytest_ralph.fixing.git.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.git.command import GitCommand
     from pytest_ralph.fixing.git.index import Index
-    from pytest_ralph.fixing.git.own_versions import Versions
+    from pytest_ralph.fixing.git.own_versions import ToCommit
 
 UNKNOWN_COMMITTER = re.compile(
     r"tell me who you are|empty ident|unable to auto-detect email|no email was given",
@@ -42,7 +43,7 @@ def commit_paths(
     message: str,
     paths: Sequence[str],
     head: Index,
-    versions: Versions,
+    versions: ToCommit,
 ) -> None:
     """Commit `paths`, relative to git's directory, as they are in the working tree. Hooks run.
 
@@ -52,15 +53,7 @@ def commit_paths(
     # Hooks may take long, and a run that is killed meanwhile leaves the directory to be swept.
     with scratch_directory(git_dir) as scratch:
         env = {"GIT_INDEX_FILE": str(scratch / "index")}
-        if git.succeeds("rev-parse", "--verify", "-q", "HEAD"):
-            git("read-tree", "HEAD", env=env)
-        as_they_are = [path for path in paths if path not in versions]
-        stage_files(git, git.directory, as_they_are, env)
-        if versions:
-            kept = {path: version for path, version in versions.items() if version is not None}
-            entries = null_separated(index_lines(git, versions, kept))
-            git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=env)
-
+        _stage(git, env, paths, versions)
         to_commit = read_index(git, *paths, env=env)
         index = read_index(git, *paths)
         new = {path: entry for path, entry in index.items() if path not in head}
@@ -71,13 +64,28 @@ def commit_paths(
         fault_point("before git commit")
         result = git.run("commit", "-q", f"--message={message}", env=env)
         committed = read_index(git, *paths, env=env)
-    if result.status == 0 and committed != to_commit:
-        # A hook changed files and added them.
-        set_index(git, not_staged, _with_flags(committed, index))
     if result.status != 0:
-        intended = {path: entry for path, entry in index.items() if entry.is_intended}
+        intended, _ = split_intended(index)
         set_index(git, not_staged, {**_with_flags(head, index), **intended})
         raise GitError(_why_no_commit(result.stdout + result.stderr))
+    if committed != to_commit:
+        # A hook changed files and added them.
+        set_index(git, not_staged, _with_flags(committed, index))
+
+
+def _stage(
+    git: GitCommand, env: Mapping[str, str], paths: Sequence[str], versions: ToCommit
+) -> None:
+    """Make the index that `env` selects what is to be committed."""
+    if git.commit_id("HEAD") is not None:
+        git("read-tree", "HEAD", env=env)
+    as_they_are = [path for path in paths if path not in versions]
+    stage_files(git, git.directory, as_they_are, env)
+    if not versions:
+        return
+    kept = {path: version for path, version in versions.items() if version is not None}
+    entries = null_separated(index_lines(git, versions, kept))
+    git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=env)
 
 
 def _not_staged(paths: Sequence[str], index: Index, head: Index, to_commit: Index) -> list[str]:

@@ -1,4 +1,4 @@
-"""Entries of the index and of commits."""
+"""Entries of the index and of commits, and the blobs that they name."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.command import GitCommand
 
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+SUBMODULE_MODE = "160000"
+# The mode that git's raw diff shows for a file that does not exist.
+ABSENT = "000000"
 # The name of the empty file in repositories of both formats.
 EMPTY_BLOBS = (
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
@@ -51,20 +54,57 @@ class IndexEntry(NamedTuple):
         return other._replace(mode=self.mode, identity=self.identity, is_intended=False)
 
 
+# Path → entry.
 Index = dict[str, IndexEntry]
+# Path → what there was of a file before a change and after it; None if there was no file.
+Versions = dict[str, tuple[IndexEntry | None, IndexEntry | None]]
 
 
 def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = None) -> Index:
     """Return the entries of the index below git's directory, or those of `paths`."""
     entries = {}
     options = ("-v", "--stage", "-z", "--", *(paths or (".",)))
-    listed = git("ls-files", *options, env={**LITERAL, **(env or {})})
-    for line in listed.split("\0"):
+    for line in git.listed("ls-files", *options, env={**LITERAL, **(env or {})}):
         about, _, path = line.partition("\t")
-        if path:
-            tag, mode, identity, _ = about.split(" ")
-            entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
+        tag, mode, identity, _ = about.split(" ")
+        entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
     return entries
+
+
+def read_tree(git: GitCommand, commit: str, paths: Iterable[str]) -> Index:
+    """Return the entries that a commit has for `paths`; none if there is no such commit."""
+    listed = git.run("ls-tree", "-r", "-z", commit, "--", *paths, env=LITERAL)
+    if listed.status != 0:
+        return {}
+    entries = {}
+    for line in listed.stdout.split("\0")[:-1]:
+        about, _, path = line.partition("\t")
+        mode, _, identity = about.split(" ")
+        entries[path] = IndexEntry(mode, identity)
+    return entries
+
+
+def read_diff(git: GitCommand, command: str, *arguments: str) -> Versions:
+    """Return the files that one of git's diff commands finds changed, in both versions."""
+    options = ("-z", "--raw", "--no-renames", "--no-abbrev")
+    parts = git.listed(command, *options, *arguments)
+    versions = {}
+    for header, path in zip(parts[::2], parts[1::2], strict=True):
+        old_mode, mode, old_identity, identity, _ = header.lstrip(":").split(" ")
+        before = None if old_mode == ABSENT else IndexEntry(old_mode, old_identity)
+        after = None if mode == ABSENT else IndexEntry(mode, identity)
+        versions[path] = (before, after)
+    return versions
+
+
+def write_blob(git: GitCommand, content: bytes, *options: str) -> str:
+    """Write a file into the repository and return its id."""
+    return git("hash-object", "-w", *options, "--stdin", stdin=content).strip()
+
+
+def read_blob(git: GitCommand, name: str, env: Mapping[str, str] | None = None) -> bytes:
+    """Return the content of a file in the repository."""
+    return os.fsencode(git("cat-file", "blob", name, env=env))
 
 
 def with_intended(git: GitCommand, index: Index) -> Index:
@@ -76,14 +116,21 @@ def with_intended(git: GitCommand, index: Index) -> Index:
     if not empty:
         return index
     options = ("--cached", "--name-only", "--no-renames", "-z", "--diff-filter=A")
-    staged = set(git("diff", *options, "--", *empty, env=LITERAL).split("\0"))
-    in_head = read_head(git, empty)
+    staged = set(git.listed("diff", *options, "--", *empty, env=LITERAL))
+    in_head = read_tree(git, "HEAD", empty)
     marked = {
         path: index[path]._replace(is_intended=True)
         for path in empty
         if path not in staged and path not in in_head
     }
     return {**index, **marked}
+
+
+def split_intended(entries: Mapping[str, IndexEntry]) -> tuple[Index, Index]:
+    """Return the entries of files that are only intended, and the others."""
+    intended = {path: entry for path, entry in entries.items() if entry.is_intended}
+    staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
+    return intended, staged
 
 
 def index_lines(
@@ -111,19 +158,24 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
     paths = sorted(paths)
     if not paths:
         return
-    intended = [path for path in paths if path in entries and entries[path].is_intended]
-    staged = {path: entry for path, entry in entries.items() if not entry.is_intended}
-    flagged = {path for path in paths if path in staged and staged[path].has_flags}
+    wanted = {path: entries[path] for path in paths if path in entries}
+    intended, staged = split_intended(wanted)
+    flagged = {path: entry for path, entry in staged.items() if entry.has_flags}
     lines = index_lines(git, [path for path in paths if path not in flagged], staged)
     if lines:
         git("update-index", "-z", "--replace", "--index-info", stdin=null_separated(lines))
-    for path in sorted(flagged):
+    for path, entry in flagged.items():
         # In one command: a run that is killed in between would leave the entry without its flags.
-        git("update-index", *_options_for_flagged(path, staged[path]), env=LITERAL)
+        git("update-index", *_options_for_flagged(path, entry), env=LITERAL)
     # git announces no file that is not there.
     found = [path for path in intended if os.path.lexists(git.directory / path)]
     if found:
         git("add", "--force", "--intent-to-add", "--", *found, env=LITERAL)
+    refresh_index(git)
+
+
+def refresh_index(git: GitCommand) -> None:
+    """Have the index hold the times of the files, so that git need not read these again."""
     # Status 1 only means that some files differ from the index.
     git.run("update-index", "-q", "--refresh")
 
@@ -198,20 +250,6 @@ def flagged_paths(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> di
         "--assume-unchanged": [path for path in known if entries[path].assume_unchanged],
     }
     return {flag: flagged for flag, flagged in flags.items() if flagged}
-
-
-def read_head(git: GitCommand, paths: Iterable[str]) -> Index:
-    """Return the entries that HEAD has for `paths`; none on a branch without commits."""
-    entries = {}
-    listed = git.run("ls-tree", "-r", "-z", "HEAD", "--", *paths, env=LITERAL)
-    if listed.status != 0:
-        return {}
-    for line in listed.stdout.split("\0"):
-        entry, _, path = line.partition("\t")
-        if path:
-            mode, _, identity = entry.split(" ")
-            entries[path] = IndexEntry(mode, identity)
-    return entries
 
 
 def git_mode(state: FileState) -> str:

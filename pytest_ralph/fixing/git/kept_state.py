@@ -23,8 +23,11 @@ from pytest_ralph.fixing.git.index import (
     git_mode,
     index_lines,
     no_entry,
+    read_blob,
     read_index,
+    split_intended,
     with_intended,
+    write_blob,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +69,7 @@ class KeptState:
         if state is None or state.is_link:
             return state
         copy = self._scratch / self._blobs[path]
-        content = self._git("cat-file", "blob", self._blobs[path], env=AS_STORED)
-        copy.write_bytes(os.fsencode(content))
+        copy.write_bytes(read_blob(self._git, self._blobs[path], AS_STORED))
         return state._replace(copy=str(copy))
 
     def write(self, ref: str, message: str, head: str) -> None:
@@ -87,8 +89,8 @@ class KeptState:
         self._git("update-index", "-z", "--replace", "--index-info", stdin=entries, env=copy)
         tree = self._git("write-tree", env=copy).strip()
 
-        script = self._git("hash-object", "-w", "--stdin", stdin=os.fsencode(self._script()))
-        script_entry = os.fsencode(f"100644 blob {script.strip()}\t{SCRIPT_NAME}\n")
+        script = write_blob(self._git, os.fsencode(self._script()))
+        script_entry = os.fsencode(f"100644 blob {script}\t{SCRIPT_NAME}\n")
         script_tree = self._git("mktree", stdin=script_entry).strip()
         script_commit = self._commit_tree(script_tree, (), "how to put it back")
 
@@ -102,21 +104,22 @@ class KeptState:
         """Store the files as they are, without filters; return path → object."""
         blobs = {}
         plain = []
-        write = ("hash-object", "-w", "--no-filters")
         for change in self._changes:
             if change.after is None:
                 continue
             if change.after.is_link:
                 target = os.fsencode(change.after.target)
-                blobs[change.path] = self._git(*write, "--stdin", stdin=target).strip()
+                blobs[change.path] = write_blob(self._git, target)
             elif "\n" in change.path or change.path.startswith('"'):
                 # git would read these names differently from its standard input.
-                blobs[change.path] = self._git(*write, "--", change.path).strip()
+                content = (self._git.directory / change.path).read_bytes()
+                blobs[change.path] = write_blob(self._git, content)
             else:
                 plain.append(change.path)
         if plain:
             listed = os.fsencode("\n".join(plain))
-            written = self._git(*write, "--stdin-paths", stdin=listed).split()
+            options = ("-w", "--no-filters", "--stdin-paths")
+            written = self._git("hash-object", *options, stdin=listed).split()
             blobs.update(zip(plain, written, strict=True))
         return blobs
 
@@ -182,18 +185,16 @@ class KeptState:
 
     def _restore_index(self) -> list[str]:
         paths = [change.path for change in self._changes]
-        intended = [path for path, entry in self._index.items() if entry.is_intended]
-        staged = {path: entry for path, entry in self._index.items() if not entry.is_intended}
+        intended, staged = split_intended(self._index)
         entries = index_lines(self._git, paths, staged)
         lines = []
         if entries:
-            quoted = " ".join(shlex.quote(entry) for entry in entries)
+            quoted = shlex.join(entries)
             lines.append(f"printf '%s\\0' {quoted} | git update-index -z --replace --index-info\n")
         for flag, flagged in flagged_paths(paths, self._index).items():
-            quoted = " ".join(shlex.quote(path) for path in flagged)
-            lines.append(f"git update-index {flag} -- {quoted}\n")
+            lines.append(f"git update-index {flag} -- {shlex.join(flagged)}\n")
         if intended:
-            quoted = " ".join(shlex.quote(path) for path in intended)
+            quoted = shlex.join(intended)
             lines.append(f"GIT_LITERAL_PATHSPECS=1 git add --force --intent-to-add -- {quoted}\n")
         lines.append("git update-index -q --refresh || :\n")
         return lines

@@ -61,7 +61,7 @@ def commit_message(task: Task, spec: str) -> str:
 
 def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) -> None:
     """Append a commit of `paths` (relative to `root`) to the shell script `script`."""
-    files = " ".join(shlex.quote(path) for path in paths)
+    files = shlex.join(paths)
     if not files:
         return
 
@@ -78,11 +78,8 @@ def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) 
 
 def _commit_field(task: Task) -> str:
     """Return the Commit field as one plain line, without remarks; empty if there is none."""
-    for name, text in task.fields.items():
-        if name.strip().casefold() == "commit":
-            line = _plain_line(_without_remark(_first_line(text)))
-            return LIST_MARKER.sub("", line)
-    return ""
+    line = _first_line(task.fields.get("Commit", ""))
+    return LIST_MARKER.sub("", _plain_line(_without_remark(line)))
 
 
 def _first_line(text: str) -> str:

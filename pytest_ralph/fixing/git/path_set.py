@@ -52,7 +52,12 @@ class PathSet:
     def __contains__(self, path: str) -> bool:
         if path.rpartition("/")[2] in self.names:
             return True
-        return any(member in (".", path) or path.startswith(f"{member}/") for member in self.paths)
+        return any(member == "." or is_within(path, member) for member in self.paths)
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Return whether a path is that of a directory or below it."""
+    return path == directory or path.startswith(f"{directory}/")
 
 
 def _relative_paths(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:

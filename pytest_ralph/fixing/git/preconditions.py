@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.errors import GitError
+from pytest_ralph.fixing.git.index import SUBMODULE_MODE, read_index, read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,6 @@ OPERATIONS = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-SUBMODULE_MODE = "160000"
 
 
 def require_no_operation(top: Path, git_dir: Path) -> None:
@@ -46,10 +46,9 @@ def require_rollback_target(git: GitCommand, to: str, head: str | None) -> str:
     if not git.succeeds("symbolic-ref", "-q", "HEAD"):
         raise GitError("HEAD is detached: there is no branch to roll back")
 
-    found = git.run("rev-parse", "--verify", "-q", "--end-of-options", f"{to}^{{commit}}")
-    if not to or found.status != 0:
+    commit = git.commit_id(to) if to else None
+    if commit is None:
         raise GitError("nothing to go back to: no task has passed at a commit yet")
-    commit = found.stdout.strip()
     if not git.succeeds("merge-base", "--is-ancestor", commit, head):
         raise GitError(f"the last good commit {commit[:12]} is not part of the current branch")
     return commit
@@ -57,15 +56,12 @@ def require_rollback_target(git: GitCommand, to: str, head: str | None) -> str:
 
 def require_no_nested_repository(git: GitCommand, commit: str) -> None:
     """Refuse if there are submodules or other repositories: no snapshot holds their content."""
-    staged = git("ls-files", "--stage", "-z", "--", ".").split("\0")
-    stored = git("ls-tree", "-r", "-z", commit, "--", ".").split("\0")
-    for line in (*staged, *stored):
-        if line.startswith(SUBMODULE_MODE):
-            path = line.partition("\t")[2]
-            raise GitError(f"submodules cannot be rolled back: {path}")
+    for entries in (read_index(git), read_tree(git, commit, ["."])):
+        for path, entry in entries.items():
+            if entry.mode == SUBMODULE_MODE:
+                raise GitError(f"submodules cannot be rolled back: {path}")
 
-    untracked = git("ls-files", "-o", "-z", "--exclude-standard", "--", ".").split("\0")
-    for path in untracked:
+    for path in git.listed("ls-files", "-o", "-z", "--exclude-standard", "--", "."):
         # git lists a repository inside the repository as a directory.
         if path.endswith("/"):
             raise GitError(f"a nested repository cannot be rolled back: {path}")

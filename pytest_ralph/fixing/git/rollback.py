@@ -15,7 +15,7 @@ from pytest_ralph.files import GITIGNORE_NAME, fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import Change, is_same_now, put_back, state_below, state_of
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
-from pytest_ralph.fixing.git.index import Index, IndexEntry, read_index, set_index
+from pytest_ralph.fixing.git.index import Index, read_diff, read_index, set_index
 from pytest_ralph.fixing.git.kept_state import SCRIPT_NAME, KeptState
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, MAX_TOTAL_SIZE, Snapshot
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable
 
     from pytest_ralph.fixing.git.path_set import PathSet
-
-
-# The mode that git's raw diff shows for a file that does not exist.
-ABSENT = "000000"
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,13 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     the project: a filter that fails raises GitError while no file of the project has changed.
     """
     scope = prefix or "."
-    wanted = _entries_to_restore(git, commit, scope)
-    files = _check_out(git, commit, [path for path, entry in wanted.items() if entry], scratch)
+    # From the working tree to the commit; None for a file that the commit does not have.
+    differences = read_diff(git, "diff-index", "-R", commit, "--", scope)
+    wanted = {path: in_commit for path, (_, in_commit) in differences.items()}
+    in_commit = [path for path, entry in wanted.items() if entry is not None]
+    files = _check_out(git, commit, in_commit, scratch)
 
-    listed = git("ls-files", "-o", "-z", "--exclude-standard", "--", scope)
-    untracked = set(filter(None, listed.split("\0")))
+    untracked = set(git.listed("ls-files", "-o", "-z", "--exclude-standard", "--", scope))
     index = read_index(git, scope)
     changes = []
     for path in sorted(untracked.union(wanted)):
@@ -92,17 +90,6 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
         if entry is not None:
             index[path] = entry.with_flags_of(old)
     return Target(commit[:12], commit, tuple(changes), index)
-
-
-def _entries_to_restore(git: GitCommand, commit: str, scope: str) -> dict[str, IndexEntry | None]:
-    """Return the entries of a commit that differ from the working tree; None for a new file."""
-    options = ("-R", "-z", "--raw", "--no-renames", "--no-abbrev")
-    parts = git("diff-index", *options, commit, "--", scope).split("\0")
-    entries: dict[str, IndexEntry | None] = {}
-    for header, path in zip(parts[::2], parts[1::2], strict=False):
-        _, mode, _, identity, _ = header.lstrip(":").split(" ")
-        entries[path] = None if mode == ABSENT else IndexEntry(mode, identity)
-    return entries
 
 
 def _check_out(git: GitCommand, commit: str, paths: list[str], scratch: Path) -> Snapshot:
@@ -203,8 +190,10 @@ class Rollback:
         """Make the files what they were before `changes`. Raise GitError if one cannot be."""
         # First remove files: a directory of the same name may be needed, or the other way round.
         for change in sorted(changes, key=lambda one: one.before is not None):
-            is_done = is_same_now(self._root, change.path, change.before)
-            if not is_done and put_back(self._root, [change]):
+            if is_same_now(self._root, change.path, change.before):
+                continue
+            left = put_back(self._root, [change])
+            if left:
                 raise GitError(f"{change.path} cannot be written or removed")
 
     def _take_back(self, changes: list[Change], kept: KeptState) -> None:
@@ -240,7 +229,7 @@ class Rollback:
 
     def _ignored_files(self) -> set[str]:
         options = ("ls-files", "-o", "-i", "-z", "--exclude-standard", "--directory")
-        return set(self._git(*options, "--", self._prefix or ".").split("\0"))
+        return set(self._git.listed(*options, "--", self._prefix or "."))
 
     def _ignored(self, paths: Collection[str]) -> set[str]:
         """Return those of `paths` that git ignores."""

@@ -54,9 +54,8 @@ def add_ignored(
 def ignored_paths(git: GitCommand) -> list[str]:
     """Return the ignored files in git's directory; a directory stands for everything below it."""
     options = ("--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    entries = git("ls-files", *options).split("\0")
-    paths = [entry.rstrip("/") for entry in entries]
-    return [path for path in paths if path not in ("", RALPH_DIRECTORY)]
+    paths = [entry.rstrip("/") for entry in git.listed("ls-files", *options)]
+    return [path for path in paths if path != RALPH_DIRECTORY]
 
 
 def named_ignored_files(git: GitCommand, names: Iterable[str]) -> list[str]:
@@ -67,8 +66,7 @@ def named_ignored_files(git: GitCommand, names: Iterable[str]) -> list[str]:
     if not existing:
         return []
     patterns = [f":(glob){name}" for name in existing]
-    listed = git("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", *patterns)
-    return [path for path in listed.split("\0") if path]
+    return git.listed("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", *patterns)
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:

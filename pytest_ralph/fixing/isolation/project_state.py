@@ -14,7 +14,7 @@ from pytest_ralph.files import RALPH_DIRECTORY, file_signature
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import is_too_large
 from pytest_ralph.fixing.git.command import null_separated
-from pytest_ralph.fixing.git.index import flagged_paths, read_index, stage_files
+from pytest_ralph.fixing.git.index import SUBMODULE_MODE, flagged_paths, read_index, stage_files
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.isolation.links import named_ignored_files
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.command import GitCommand, Repository
 
 NOT_OURS = f":(exclude,glob)**/{RALPH_DIRECTORY}/**"
-SUBMODULE = "160000"
 VANISHED_FILE = re.compile(r"No such file or directory|unable to (?:stat|index|open)")
 NESTED_REPOSITORY = re.compile(r"^warning: adding embedded git repository: (.*?)/?$", re.MULTILINE)
 ADD_TRIES = 6
@@ -49,11 +48,10 @@ class ProjectState:
         """Raise GitError, in one line, if the repository cannot be used for worktrees."""
         names: dict[str, str] = {}
         ignore_case = self._git.run("config", "--bool", "core.ignorecase").stdout.strip() == "true"
-        for entry in self._git("ls-files", "--stage", "-z").split("\0"):
-            _, _, path = entry.partition("\t")
-            if entry.startswith(SUBMODULE):
+        for path, entry in read_index(self._git).items():
+            if entry.mode == SUBMODULE_MODE:
                 raise GitError(f"submodules cannot be isolated: {path}")
-            if not ignore_case or not path:
+            if not ignore_case:
                 continue
             other = names.setdefault(path.casefold(), path)
             if other != path:
@@ -98,8 +96,8 @@ class ProjectState:
 
     def _too_large(self) -> list[str]:
         """Return what has git leave out files that would take it too long to read."""
-        listed = self._git("ls-files", "-z", "-o", "-m", "--exclude-standard").split("\0")
-        large = [path for path in listed if path and is_too_large(self._location.top / path)]
+        listed = self._git.listed("ls-files", "-z", "-o", "-m", "--exclude-standard")
+        large = [path for path in listed if is_too_large(self._location.top / path)]
         return [f":(exclude,literal){path}" for path in large]
 
     def ignored_files(self, named: Sequence[str]) -> list[str]:
@@ -137,7 +135,7 @@ class ProjectState:
     def size(self) -> int:
         """The size of all files in bytes, without ignored ones."""
         size = 0
-        for name in self._git("ls-files", "-z", "-c", "-o", "--exclude-standard").split("\0"):
+        for name in self._git.listed("ls-files", "-z", "-c", "-o", "--exclude-standard"):
             with contextlib.suppress(OSError):
                 # A Path for each file would be most of the cost. Files in memory take whole pages.
                 size += os.lstat(f"{self._location.top}/{name}").st_size + 4096

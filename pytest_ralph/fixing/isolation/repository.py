@@ -53,9 +53,9 @@ def borrow_repository(git: GitCommand, location: Repository, worktree: Path) -> 
 
 def _head(git: GitCommand) -> str:
     """Return the content of HEAD: a commit, or the name of a branch without commits."""
-    found = git.run("rev-parse", "--verify", "-q", "HEAD^{commit}")
-    if found.status == 0:
-        return found.stdout
+    commit = git.commit_id("HEAD")
+    if commit is not None:
+        return f"{commit}\n"
     return f"ref: {git('symbolic-ref', 'HEAD')}"
 
 

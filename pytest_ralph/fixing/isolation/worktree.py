@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
 from pytest_ralph.fixing.file_state import Change, is_too_large, stored_state, write_state
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
-from pytest_ralph.fixing.git.index import LITERAL, git_mode
+from pytest_ralph.fixing.git.index import LITERAL, git_mode, read_diff, refresh_index
+from pytest_ralph.fixing.git.path_set import is_within
 from pytest_ralph.fixing.isolation.links import ignored_paths, named_ignored_files
 from pytest_ralph.fixing.isolation.merge import plan_merge
 
@@ -63,10 +64,10 @@ class Worktree:
 
     def changes(self) -> tuple[Change, ...]:
         """Return what differs from the start, without ignored files that the task does not name."""
-        changed = self._changed_paths()
+        tracked, untracked = self._changed_paths()
         mergeable = []
         self.left_out = {OUTSIDE: [], TOO_LARGE: [], NESTED: []}
-        for path in changed:
+        for path in sorted(tracked | untracked):
             # git lists a repository in the worktree as a directory.
             if path.endswith("/"):
                 self.left_out[NESTED].append(path)
@@ -77,7 +78,7 @@ class Worktree:
             else:
                 mergeable.append(path)
 
-        base = self._write_base([path for path in mergeable if changed[path] != "?"])
+        base = self._write_base([path for path in mergeable if path in tracked])
         changes = []
         for path in mergeable:
             before = stored_state(base, path)
@@ -95,8 +96,12 @@ class Worktree:
 
     def name(self, files: Iterable[str]) -> None:
         """Make ignored files that a task names part of the changes."""
-        names = [os.path.normpath(self.prefix + file) for file in files if _is_in_project(file)]
-        self.named = tuple(name for name in names if self._is_missing(name))
+        named = []
+        for file in files:
+            name = os.path.normpath(self.prefix + file)
+            if _is_in_project(file) and self._is_missing(name):
+                named.append(name)
+        self.named = tuple(named)
 
     def _is_missing(self, name: str) -> bool:
         """Whether a file or directory is not here, or files of a pattern may not be."""
@@ -113,25 +118,29 @@ class Worktree:
         paths = ignored_paths(self.git)
         return [path for path in paths if not os.path.lexists(self.project / path)]
 
-    def _changed_paths(self) -> dict[str, str]:
-        """Return the paths that differ from the start, sorted; untracked ones have the tag `?`."""
+    def _changed_paths(self) -> tuple[set[str], set[str]]:
+        """Return the tracked paths that differ from the start, and the untracked ones."""
         options = ("-z", "-t", "-m", "-d", "-o", "--exclude-standard")
-        tags: dict[str, str] = {}
-        for entry in self.git("ls-files", *options).split("\0"):
+        tracked: set[str] = set()
+        untracked: set[str] = set()
+        for entry in self.git.listed("ls-files", *options):
             tag, _, path = entry.partition(" ")
-            if path and not (tag == "?" and self._is_linked(path)):
-                tags[path] = tag
-        named = [name for name in self.named if name not in tags]
-        tags.update((path, "?") for path in named_ignored_files(self.git, named))
-        links = [path for path in tags if tags[path] == "?" and (self.path / path).is_symlink()]
+            if tag != "?":
+                tracked.add(path)
+            elif not self._is_linked(path):
+                untracked.add(path)
+
+        listed = tracked | untracked
+        named = [name for name in self.named if name not in listed]
+        untracked.update(named_ignored_files(self.git, named))
+        links = [path for path in untracked if (self.path / path).is_symlink()]
         if links:
             # git compares what a new link leads to with the files of the directory that was there.
-            behind = self.git("ls-files", "-z", "--", *links, env=LITERAL).split("\0")
-            tags.update((path, "R") for path in behind if path)
-        return dict(sorted(tags.items()))
+            tracked.update(self.git.listed("ls-files", "-z", "--", *links, env=LITERAL))
+        return tracked, untracked
 
     def _is_linked(self, path: str) -> bool:
-        return any(path == linked or path.startswith(f"{linked}/") for linked in self.linked)
+        return any(is_within(path, linked) for linked in self.linked)
 
     def _write_base(self, paths: Iterable[str]) -> Path:
         """Write files as they were at the start into a directory, and return it."""
@@ -151,7 +160,7 @@ class Worktree:
         new one would be readable by all.
         """
         is_changed = False
-        for path in self.git("ls-files", "-z").split("\0")[:-1]:
+        for path in self.git.listed("ls-files", "-z"):
             # A Path for each file would be most of the cost.
             here = f"{self.path}/{path}"
             mode = _permissions(f"{self.project}/{path}")
@@ -163,7 +172,7 @@ class Worktree:
             is_changed = True
         if is_changed:
             # Else git would read these files each time it looks for changes.
-            self.git.run("update-index", "-q", "--refresh")
+            refresh_index(self.git)
 
     # Bringing it up to date
 
@@ -184,17 +193,14 @@ class Worktree:
 
         shutil.copy2(index, self.container / START_INDEX)
         self.tree = tree
-        # Status 1 only means that some files differ from the index.
-        self.git.run("update-index", "-q", "--refresh")
+        refresh_index(self.git)
 
     def _changed_files(self, tree: str) -> dict[str, Change]:
         """Return what differs in the project from the start."""
-        options = ("-r", "-z", "--name-status", "--no-renames")
-        parts = self.git("diff-tree", *options, self.tree, tree).split("\0")
-        statuses = dict(zip(parts[1::2], parts[::2], strict=False))
-        base = self._write_base([path for path, status in statuses.items() if status != "A"])
+        versions = read_diff(self.git, "diff-tree", "-r", self.tree, tree)
+        base = self._write_base([path for path, (before, _) in versions.items() if before])
         changes = {}
-        for path in statuses:
+        for path in versions:
             # Files of specs are never merged: the run itself writes these.
             start = self.path if Path(path).name in SPEC_FILES else base
             before = stored_state(start, path)
@@ -214,5 +220,7 @@ def _permissions(file: str) -> int | None:
 
 def _is_in_project(file: str) -> bool:
     """Whether a path that a task names is that of a file which an executor may write."""
-    parts = Path(os.path.normpath(file)).parts
-    return not Path(file).is_absolute() and not {"..", ".git", RALPH_DIRECTORY}.intersection(parts)
+    path = Path(os.path.normpath(file))
+    if path.is_absolute():
+        return False
+    return {"..", ".git", RALPH_DIRECTORY}.isdisjoint(path.parts)

@@ -33,15 +33,14 @@ from pytest_ralph.fixing.git.command import (
     Repository,
     find_repository,
 )
-from pytest_ralph.fixing.isolation.links import add_ignored
-from pytest_ralph.fixing.isolation.merge import (
+from pytest_ralph.fixing.isolation.applied_merge import (
     JOURNAL_SUFFIX,
     AppliedMerge,
-    Conflict,
     apply_merge,
-    plan_merge,
     written_changes,
 )
+from pytest_ralph.fixing.isolation.links import add_ignored
+from pytest_ralph.fixing.isolation.merge import Conflict, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.project_state import ProjectState
 from pytest_ralph.fixing.isolation.registry import Registry, remove_directory

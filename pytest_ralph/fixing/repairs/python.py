@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.repairs import declared, names
+from pytest_ralph.fixing.repairs.interpreter import environment_of, find_interpreter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_ralph.fixing.repairs.context import RepairContext
 
 # These make environments of their own, which an installer called from outside does not reach.
 OWN_ENVIRONMENTS = frozenset(
     {"tox", "nox", "pre-commit", "hatch", "docker", "docker-compose", "podman", "pipx", "uvx"}
 )
-PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
-SHEBANG = re.compile(r"#!\s*(\S*python[\d.]*)\s|#!/bin/sh\n'''exec' \"?([^\"\n]*?python[\d.]*)\"? ")
 PIP_OPTIONS = ("--disable-pip-version-check", "--no-input")
 # A declared requirement that pip cannot read as an option.
 REQUIREMENT = re.compile(r"[A-Za-z0-9][^\x00-\x1f]*")
@@ -70,10 +68,10 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
     for name in launchers:
         if name in MANAGERS:
             return _by_manager(MANAGERS[name], directory, missing)
-    python = _interpreter(context)
+    python = find_interpreter(context)
     if python is None:
         return None
-    if _environment(python) == directory / ".venv":
+    if environment_of(python) == directory / ".venv":
         for manager in MANAGERS.values():
             # The manager that made the environment has its lock file beside it.
             if (directory / manager.lock).is_file():
@@ -82,56 +80,6 @@ def python_install(context: RepairContext, directory: Path, missing: str) -> Ins
     if pip is None:
         return None
     return _by_pip(pip, directory, missing)
-
-
-def _interpreter(context: RepairContext) -> Path | None:
-    """Return the interpreter that the command uses.
-
-    It is the one that the command names, the one of the script it calls, or the first on PATH.
-    """
-    search_path = context.search_path
-    for step in context.steps:
-        if step.activated:
-            search_path = os.pathsep.join([str(step.activated), context.search_path])
-        for word in (*step.launcher, step.program):
-            python = _python_behind(word, step.directory, search_path)
-            if python is not None:
-                return python
-    for name in ("python", "python3"):
-        first = shutil.which(name, path=search_path)
-        if first is not None:
-            return Path(first)
-    return None
-
-
-def _python_behind(word: str, directory: Path, search_path: str) -> Path | None:
-    """Return the interpreter that `word` names, or that runs the script `word` names."""
-    if "/" in word:
-        word = str(directory / word)
-    found = shutil.which(word, path=search_path)
-    if found is None:
-        return None
-    # Not resolved: the python of a virtual environment is a link to one outside.
-    program = Path(os.path.abspath(found))  # noqa: PTH100
-    if PYTHON.fullmatch(program.name):
-        return program
-
-    try:
-        with program.open("rb") as file:
-            first_lines = file.read(1000).decode("utf-8", "replace")
-    except OSError:
-        return None
-    shebang = SHEBANG.match(first_lines)
-    if shebang is None:
-        return None
-    python = Path(shebang[1] or shebang[2])
-    return python if python.is_file() else None
-
-
-def _environment(python: Path) -> Path | None:
-    """Return the virtual environment that `python` belongs to."""
-    directory = python.parent.parent
-    return directory if (directory / "pyvenv.cfg").is_file() else None
 
 
 def _by_manager(manager: Manager, directory: Path, missing: str) -> Installation | None:
@@ -187,7 +135,7 @@ def _own_manifest(directory: Path, missing: str) -> str:
 
 def _pip(context: RepairContext, python: Path) -> tuple[str, ...] | None:
     """Return the command of the interpreter's pip, or uv's if its environment has none."""
-    environment = _environment(python)
+    environment = environment_of(python)
     has_pip = environment is None or any(environment.glob("lib/python*/site-packages/pip"))
     if has_pip:
         return (str(python), "-m", "pip", "install", *PIP_OPTIONS)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import NOTE, under_label
-from pytest_ralph.text.markdown import closing_fence, dedent
+from pytest_ralph.spec.labels import NOTE, under_note
+from pytest_ralph.text.markdown import LIST_MARKER, closing_fence, dedent
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_BULLET = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?"
+_BULLET = rf"[ \t]*(?:{LIST_MARKER}[ \t]+)?"
 _RUN = regex(
     _BULLET
     + rf"\**Run(?P<how>(?:[ \t]+[^:`*(\n]{{1,40}})?{NOTE}?:?\**{NOTE}?):?\**[ \t]*"
@@ -117,7 +117,7 @@ def _under_run(line: str, command: str) -> str:
     """Return a command with what a line such as `Run (in web):` says about it."""
     run = _RUN.match(line)
     how = run["how"].strip(" \t*:()") if run else ""
-    return under_label("", f"({how})", command)
+    return under_note(f"({how})", command)
 
 
 def _next_line(lines: Sequence[str], start: int) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import Field, known_name
+from pytest_ralph.spec.fields import Field
+from pytest_ralph.spec.labels import known_name
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -32,24 +33,25 @@ class TableRow(NamedTuple):
 
 def find_table_rows(lines: Sequence[str], masked: Collection[int]) -> Iterator[TableRow]:
     """Yield the rows of tables that have a column for the id and one for the check."""
-    for number in range(1, len(lines)):
-        if number in masked or not _is_separator(lines, number):
-            continue
-        header = [cell.lower().strip("*_ ") for cell in _cells(lines[number - 1])]
+    for separator in _separators(lines, masked):
+        header = [cell.lower().strip("*_ ") for cell in _cells(lines[separator - 1])]
         id_column = _id_column(header)
         if id_column is None or "Verify" not in map(known_name, header):
             continue
-
-        end = number + 1
+        end = separator + 1
         while end < len(lines) and "|" in lines[end]:
             end += 1
-        for row in range(number + 1, end):
+        for row in range(separator + 1, end):
             yield from _read_row(header, id_column, lines[row], row, end)
 
 
-def _is_separator(lines: Sequence[str], number: int) -> bool:
-    """Whether a line separates the header of a table, on the line above it, from its rows."""
-    return "|" in lines[number - 1] and _SEPARATOR.match(lines[number]) is not None
+def _separators(lines: Sequence[str], masked: Collection[int]) -> Iterator[int]:
+    """Yield each line that separates the header of a table, on the line above it, from its rows."""
+    for number in range(1, len(lines)):
+        if "|" not in lines[number - 1] or number in masked:
+            continue
+        if _SEPARATOR.match(lines[number]):
+            yield number
 
 
 def _id_column(header: Sequence[str]) -> int | None:

@@ -15,7 +15,8 @@ import html
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_ralph.spec.fields import MANUAL, Field
+from pytest_ralph.spec.fields import Field
+from pytest_ralph.spec.labels import MANUAL
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -55,23 +56,24 @@ def find_xml_tasks(lines: Sequence[str], code: Collection[int]) -> Iterator[XmlT
 
     Tags that are indented further than the start tag of an open element are part of its text.
     """
-    start = -1
+    start: int | None = None
     indent = 0
     for number, line in enumerate(lines):
         if number in code or "task" not in line:
             continue
         line_indent = len(line) - len(line.lstrip())
-        if start >= 0 and line_indent > indent:
+        if start is not None and line_indent > indent:
             continue
         if _START.match(line):
             start = number
             indent = line_indent
-        if start >= 0 and _END.match(line):
-            task = _read(lines, start, number + 1)
-            is_verified = any(field.name == "Verify" for field in task.fields)
-            if task.name or is_verified:
-                yield task
-            start = -1
+        if start is None or not _END.match(line):
+            continue
+        task = _read(lines, start, number + 1)
+        start = None
+        is_verified = "Verify" in [field.name for field in task.fields]
+        if task.name or is_verified:
+            yield task
 
 
 def verify_element(lines: Sequence[str]) -> str:
@@ -90,7 +92,8 @@ def verify_element(lines: Sequence[str]) -> str:
             in_fence = not in_fence
         if in_fence or not _VERIFY_START.match(line):
             continue
-        text, closed, _ = "\n".join(lines[number:]).partition(_VERIFY_END)
+        rest = "\n".join(lines[number:])
+        text, closed, _ = rest.partition(_VERIFY_END)
         content = _element(text + closed, "verify")
         return _verify_text(content or "")
     return ""

@@ -123,7 +123,7 @@ def broken_project(repository: Repository) -> str:
 def test_rollback_leaves_spec_files_and_ignored_files(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
     result = git.rollback(
-        good, [repository.root / "specs/foo/tasks.md"], git.next_ref("foo", "1.3")
+        good, [repository.root / "specs/foo/tasks.md"], git.refs.next("foo", "1.3")
     )
     texts = {name: text.partition(" ")[2] for name, text in repository.state().items()}
     assert texts == {
@@ -160,7 +160,7 @@ def test_rollback_moves_no_head_branch_or_stash(repository: Repository, git: Git
         repository.run(*command.split())
         for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")
     ]
-    git.rollback(good, [], git.next_ref("foo", "1.3"))
+    git.rollback(good, [], git.refs.next("foo", "1.3"))
     after = [
         repository.run(*command.split())
         for command in ("rev-parse HEAD", "branch -a", "stash list", "reflog")
@@ -171,7 +171,7 @@ def test_rollback_moves_no_head_branch_or_stash(repository: Repository, git: Git
 
 def test_everything_is_kept_before_any_file_changes(repository: Repository, git: Git) -> None:
     good = broken_project(repository)
-    ref = git.next_ref("foo", "1.3")
+    ref = git.refs.next("foo", "1.3")
     before = repository.state()
 
     def tell(line: str) -> None:
@@ -191,7 +191,8 @@ def test_each_rollback_of_a_task_gets_the_next_number(repository: Repository, gi
     for number in (1, 2, 3):
         repository.write({"a": f"broken {number}\n"})
         assert (
-            git.rollback(good, [], git.next_ref("foo", "1.3")).ref == f"refs/ralph/foo/1.3/{number}"
+            git.rollback(good, [], git.refs.next("foo", "1.3")).ref
+            == f"refs/ralph/foo/1.3/{number}"
         )
     assert repository.run("show", "refs/ralph/foo/1.3/2:a") == "broken 2"
 
@@ -210,7 +211,7 @@ def test_an_existing_ref_is_never_overwritten(repository: Repository, git: Git) 
 def test_later_commits_stay_in_history(repository: Repository, git: Git) -> None:
     good = repository.commit({"a": "good\n"})
     later = repository.commit({"a": "broken\n", "b": "new\n"})
-    result = git.rollback(good, [], git.next_ref("foo", "1.3"))
+    result = git.rollback(good, [], git.refs.next("foo", "1.3"))
     assert repository.run("rev-parse", "HEAD") == later
     assert (repository.root / "a").read_text() == "good\n"
     assert not (repository.root / "b").exists()
@@ -223,7 +224,7 @@ def test_only_the_project_in_a_repository_goes_back(repository: Repository, tmp_
     repository.write({"web/a": "broken\n", "web/new": "x\n", "api/b": "work\n", "api/new": "x\n"})
     repository.run("add", "api/b")
     git = Git(repository.root / "web", repository.environ)
-    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    result = git.rollback(good, [], git.refs.next("foo", "1"))
     assert (result.written, result.removed) == (("a",), ("new",))
     assert repository.run("status", "--porcelain") == "M  api/b\n?? api/new"
 
@@ -236,7 +237,7 @@ def test_an_ignored_file_in_the_way_is_left(repository: Repository, git: Git) ->
     (repository.root / "d/x").unlink()
     (repository.root / "d").rmdir()
     (repository.root / "d").symlink_to("/tmp")
-    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    result = git.rollback(good, [], git.refs.next("foo", "1"))
     assert (repository.root / "conf").read_text() == "mine\n"
     assert (repository.root / "d").is_symlink()
     assert (repository.root / "a").read_text() == "good\n"
@@ -248,7 +249,7 @@ def test_files_a_lost_gitignore_protected_are_left(repository: Repository, git: 
     good = repository.commit({".gitignore": "*.secret\n", "a": "good\n"})
     repository.write({"k.secret": "mine\n"})
     (repository.root / ".gitignore").unlink()
-    result = git.rollback(good, [], git.next_ref("foo", "1"))
+    result = git.rollback(good, [], git.refs.next("foo", "1"))
     assert (repository.root / "k.secret").read_text() == "mine\n"
     assert result.left == ("k.secret",)
     assert repository.run("status", "--porcelain") == ""
@@ -260,7 +261,7 @@ def test_files_and_directories_that_swapped_go_back(repository: Repository, git:
     (repository.root / "b/c").unlink()
     (repository.root / "b").rmdir()
     repository.write({"a/x": "1\n", "b": "2\n"})
-    git.rollback(good, [], git.next_ref("foo", "1"))
+    git.rollback(good, [], git.refs.next("foo", "1"))
     assert repository.run("status", "--porcelain") == ""
 
 
@@ -423,18 +424,18 @@ def test_a_linked_worktree_can_be_rolled_back(repository: Repository, tmp_path: 
     repository.run("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     (tmp_path / "side/a").write_text("broken\n")
     git = Git(tmp_path / "side", repository.environ)
-    git.rollback(good, [], git.next_ref("foo", "1"))
+    git.rollback(good, [], git.refs.next("foo", "1"))
     assert (tmp_path / "side/a").read_text() == "good\n"
 
 
 def test_the_last_good_commit_is_remembered(repository: Repository, git: Git) -> None:
-    assert git.last_good("foo") is None
-    assert git.mark_good("foo") is None
+    assert git.refs.last_good("foo") is None
+    assert git.refs.mark_good("foo") is None
     first = repository.commit({"a": "1\n"})
-    assert git.mark_good("foo") == first
+    assert git.refs.mark_good("foo") == first
     repository.commit({"a": "2\n"})
-    assert git.last_good("foo") == first
-    assert git.last_good("other") is None
+    assert git.refs.last_good("foo") == first
+    assert git.refs.last_good("other") is None
 
 
 @pytest.mark.parametrize(
@@ -442,10 +443,10 @@ def test_the_last_good_commit_is_remembered(repository: Repository, git: Git) ->
 )
 def test_any_name_gives_a_valid_ref(repository: Repository, git: Git, name: str) -> None:
     good = repository.commit({"a": "1\n"})
-    git.mark_good(name)
-    git.mark_good("good")
-    first = git.rollback(good, [], git.next_ref(name, name)).ref
-    second = git.rollback(good, [], git.next_ref(name, name)).ref
+    git.refs.mark_good(name)
+    git.refs.mark_good("good")
+    first = git.rollback(good, [], git.refs.next(name, name)).ref
+    second = git.rollback(good, [], git.refs.next(name, name)).ref
     assert second.removesuffix("/2") == first.removesuffix("/1")
 
 
@@ -704,7 +705,7 @@ def test_a_change_that_was_taken_back_does_not_count(
     repository: Repository, git: Git, tmp_path: Path
 ) -> None:
     repository.commit({"a": "one\n"})
-    snapshots = Snapshots(repository.root, tmp_path / "copies", git.files)
+    snapshots = Snapshots(repository.root, tmp_path / "copies", git.listing.files)
     start = snapshots.take()
     repository.write({"a": "two\n", "new": "first\n"})
     # As after a merge: the content of the files is not kept.

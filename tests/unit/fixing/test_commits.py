@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_the_message_comes_from_field_or_title(field: str, message: str) -> None:
-    task = Task(id="1.1", title="Add `a` thing", fields={"Do": "x", "commit": field})
+    task = Task(id="1.1", title="Add `a` thing", fields={"Do": "x", "Commit": field})
     assert commit_message(task, "foo") == message
 
 

@@ -80,7 +80,7 @@ class Checkout:
         return found
 
     def roll_back(self) -> None:
-        self.git.rollback("HEAD", [], self.git.next_ref("foo", "1.3"), self.lines.append)
+        self.git.rollback("HEAD", [], self.git.refs.next("foo", "1.3"), self.lines.append)
 
     def announced(self) -> str:
         return self.lines[-1].partition("to get it back: ")[2]
@@ -266,7 +266,7 @@ def test_hidden_files_of_a_later_commit_come_back(checkout: Checkout) -> None:
     checkout.commit()
     hidden_files(checkout)
     before = checkout.state()
-    ref = checkout.git.next_ref("foo", "1.3")
+    ref = checkout.git.refs.next("foo", "1.3")
     checkout.git.rollback(good, [], ref, checkout.lines.append)
     assert checkout.run("git ls-files -v hidden.txt") == "S hidden.txt\n"
 
@@ -278,14 +278,14 @@ def test_large_untracked_file_stays(checkout: Checkout) -> None:
     with (checkout.root / "large.bin").open("wb") as file:
         file.truncate(MAX_FILE_SIZE + 1)
     checkout.write("a.txt", b"broken\n")
-    result = checkout.git.rollback("HEAD", [], checkout.git.next_ref("foo", "1"))
+    result = checkout.git.rollback("HEAD", [], checkout.git.refs.next("foo", "1"))
 
     assert (checkout.root / "large.bin").stat().st_size == MAX_FILE_SIZE + 1
     assert "large.bin (10 MB, too large to keep)" in str(result)
 
 
 def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path) -> None:
-    snapshots = Snapshots(checkout.root, tmp_path / "copies", checkout.git.files)
+    snapshots = Snapshots(checkout.root, tmp_path / "copies", checkout.git.listing.files)
     checkout.write("a.txt", b"verified, not committed\n", 0o600)
     checkout.write("work.txt", b"untracked\n")
     checkout.write("hidden.txt", b"of the user\n")
@@ -301,7 +301,7 @@ def test_verified_state_has_uncommitted_work(checkout: Checkout, tmp_path: Path)
     (checkout.root / "work.txt").unlink()
     broken = checkout.state()
     changes = snapshots.changes(files, snapshots.take())
-    ref = checkout.git.next_ref("foo", "1")
+    ref = checkout.git.refs.next("foo", "1")
     target = Target("before", checkout.git.head() or "", changes, index)
     checkout.git.rollback(target, [], ref, checkout.lines.append)
     assert checkout.state() == verified
@@ -314,7 +314,7 @@ def test_ignored_secret_stays_ignored(checkout: Checkout) -> None:
     checkout.write(".gitignore", b".env\n")
     checkout.write(".env", b"KEY=1\n")
     checkout.write("a.txt", b"broken\n")
-    result = checkout.git.rollback("HEAD", [], checkout.git.next_ref("foo", "1"))
+    result = checkout.git.rollback("HEAD", [], checkout.git.refs.next("foo", "1"))
 
     assert (checkout.root / "a.txt").read_bytes() == b"good\n"
     assert checkout.run("git status --porcelain") == "?? .gitignore\n"

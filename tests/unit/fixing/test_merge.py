@@ -18,7 +18,8 @@ from pytest_ralph.fixing.file_state import (
     write_state,
 )
 from pytest_ralph.fixing.git.command import GitCommand
-from pytest_ralph.fixing.isolation.merge import MAX_TEXT_SIZE, apply_merge, plan_merge
+from pytest_ralph.fixing.isolation.applied_merge import apply_merge
+from pytest_ralph.fixing.isolation.merge import MAX_TEXT_SIZE, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_ralph.spec.fields import as_mapping, read_fields, read_files
-from pytest_ralph.spec.task_verify import inline_verify, verify_text
+from pytest_ralph.spec.fields import as_mapping, read_fields
+from pytest_ralph.spec.files_field import read_files
+from pytest_ralph.spec.verify_text import inline_verify, verify_text
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.verify.read import read_verify
 

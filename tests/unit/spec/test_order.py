@@ -143,8 +143,7 @@ def test_a_failure_blocks_exactly_what_depends_on_it(
     found = planned(*lines)
     wanted = next(each for each in found.order if each.name == asked)
     assert found.blocker(wanted, {failed}) == strict
-    assert found.blocker(wanted, {failed}, keep_going=True) == explicit
-    assert found.blocker(wanted, {failed}, recovery=False) == explicit
+    assert found.blocker(wanted, {failed}, explicit_only=True) == explicit
 
 
 def test_a_task_that_passes_after_all_blocks_no_more() -> None:
@@ -301,7 +300,7 @@ def test_ten_thousand_tasks_take_time_in_proportion(depends: str, marker: str) -
         found = plan(tasks)
         failed: set[str] = set()
         for each in found.order:
-            found.blocker(each, failed, recovery=False)
+            found.blocker(each, failed, explicit_only=True)
             if int(each.id[2:]) % 10 == 0:
                 failed.add(each.name)
         return time.process_time() - started

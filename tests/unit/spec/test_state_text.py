@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph.files import STATE_NAME
-from pytest_ralph.spec.state import State, StateText
+from pytest_ralph.spec.state import State
+from pytest_ralph.spec.state_text import StateText
 
 if TYPE_CHECKING:
     from pathlib import Path
