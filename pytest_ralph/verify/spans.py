@@ -42,98 +42,8 @@ _OR = any_of(
     r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:verify|check|confirm|ensure)\b[^`.;]*\s(?=via|with|using))?"
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
-# "`a` or, failing that, `b`" says nothing about `a`.
-_SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
-_EXAMPLE = any_of("example", r"(?:^|[\s(（,;])", r"[\s,:]*(?:the |a )?$")
-_CONDITION_BEFORE = any_of("condition before", r"\W*(?:(?:and|or|then|but|y|e|et),?\s+)?", r"\b")
-# `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
-# condition is about the commands behind it.
-_JOINED_CONDITION = any_of(
-    "condition before",
-    r"(?:[\s,;](?:and|then|but|plus|also),?\s(?:(?:then|also),?\s)?|\s\+\s|\s(?=(?-i:[A-Z])))"
-    r"(?P<condition>",
-    r"\b[^`]*)(?:`[^`]*`(?:,?\s|,?\sand\s))*$",
-)
-_CONDITION_AFTER = any_of(
-    "condition after", r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*", r"\b"
-)
-_WHERE_AVAILABLE = any_of(
-    "where available",
-    r"\s*(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0),?\s+",
-    r"\b",
-)
-_INSTEAD = any_of("instead", r"\b", r"\s*$")
-_BY_HAND = any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$")
-_DESCRIBED = any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b")
-# `make check` passes (`make watch` to follow it)
-_AID_BEFORE = regex(r"\(\s*$")
-# `make check` (troubleshooting: `make clean`)
-_ASIDE_BEFORE = any_of("aside", r"\(\s*(?:to )?", r"\s*:?\s*$")
-# `make check`, if it fails, `make clean`
-_BREAK = regex(r"\s*[,;:(—–-]")
-_ON_FAILURE = any_of("on failure", r"[\s,;:(—–-]*\b", r"(?!\w)")
-_AID_AFTER = regex(r"\s+to\s+\w", re.IGNORECASE)
-_NOTED = any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b")
-_SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
-# `Use `x``, but not `the page uses `x``.
-_USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
-# `Build output: `make``: a heading over the command, which only looks like `prints: `x``.
-_HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
-# These look something up; they are never what a page shows.
-_LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
-_MADE_WITH = any_of("made with", r"\b", r"\s+(?:with|via|using|by|through)\s*$")
-_TOOL_OF = regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE)
-_STEP_BEFORE = regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE)
-_RUN = any_of("run", r"\b", r"\W*$")
-_RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
-# `(1) `make``, `b) `make test``
-_NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
-# In front of a command line: the start of its clause, or words that lead to it.
-_NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
-# "`make lint` Types: `make types`"
-_LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
-_LEADS_TO = any_of(
-    "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
-)
-# `Exit code 2 from `x``, `no errors in `x``
-# `(unit) `make test`, (in `web`) `npm test``
-_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
-_RESULT_OF = any_of(
-    "result", r"^\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
-)
-# `There are no matches for `x``
-_NONE_IN = regex(
-    r"^\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
-)
 _VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
-_STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
-# `git commit` is rejected: a check of a hook.
-_STATED_OUTCOME = any_of(
-    "stated outcome", r"\W*(?:(?:also|then|now|must|should|still|that) )*", r"\b"
-)
-_OUTCOME = any_of("outcome")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
-_JOINING = regex(r"\W*(?:and|or|then|and then|y|e|i|et|und)?\W*", re.IGNORECASE)
-# In front of everything else these are commands; anywhere else they are mostly values.
-_CONSTANT = ("true", "false")
-# "`true`, and the page looks right": the words are about something else.
-_NEXT_CLAUSE = regex(
-    r"[,.;:]\s|\s*[—–-]\s|\s*and\s+\w|\s+(?:should (?:not )?print|creates)\s", re.IGNORECASE
-)
-_SENTENCE_END = regex(r"[.;·•]\s|[。；]|\n")
-_LAST_CLAUSE = regex(
-    r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
-    r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
-)
-# What only joins a command to the next one.
-_CONNECTIVE = regex(
-    r"[\s,;]*\b(?:and then|(?:and )?finally|(?:and )?lastly|followed by|and|or|then|plus"
-    r"|y|e|i|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
-    r"(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
-    re.IGNORECASE,
-)
-_SERVER = any_of("server", "", "$")
-_LOOKING = any_of("looking", r"\b", r"\b")
 
 
 class Use(Enum):
@@ -162,14 +72,12 @@ class Span:
         self.lead = in_english(prose(pieces[max(0, index - 1) : index]))
         self.after = in_english(prose(pieces[index + 1 : index + 2]))
         self.following = pieces[index + 1 :]
-        # Whether the span before is a name that this one is joined to: "mentions `a` and `b`".
-        is_joined = bool(_LIST_JOINT.fullmatch(self.lead))
-        self.follows_name = is_joined and name_before is Likeness.SURE
-        self.follows_word = is_joined and name_before is not None
         # The commands of the field before it, and whether this is all of the field.
         self.earlier = earlier
-        self.has_command = bool(earlier)
         self.alone = alone
+        # How much the span before looks like a command, if it is a name that this one is joined
+        # to: "mentions `a` and `b`".
+        self.name_before = name_before if _LIST_JOINT.fullmatch(self.lead) else None
 
     @cached_property
     def likeness(self) -> Likeness:
@@ -190,59 +98,47 @@ class Span:
         """The words behind it without those in parentheses."""
         return _PARENTHESES.sub("", self.after)
 
-    @cached_property
-    def is_judged(self) -> bool:
-        """Whether the words behind it say how it went."""
-        return bool(_VERDICT.match(self.said_after))
+
+# `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
+# condition is about the commands behind it.
+_JOINED_CONDITION = any_of(
+    "condition before",
+    r"(?:[\s,;](?:and|then|but|plus|also),?\s(?:(?:then|also),?\s)?|\s\+\s|\s(?=(?-i:[A-Z])))"
+    r"(?P<condition>",
+    r"\b[^`]*)(?:`[^`]*`(?:,?\s|,?\sand\s))*$",
+)
+_ON_FAILURE = any_of("on failure", r"[\s,;:(—–-]*\b", r"(?!\w)")
+_BREAK = regex(r"\s*[,;:(—–-]")
 
 
-class SpanRule(NamedTuple):
-    """One reason to run a span or not; tests/samples/readings has a sample of the same name."""
-
-    name: str
-    applies: Callable[[Span], object]
-    use: Use
-
-
-def _is_conditional(span: Span) -> bool:
-    """`make ios` if a simulator is available."""
-    if span.is_offered:
+def _ends_here(span: Span) -> bool:
+    """Whether the words behind a span are about it, not about the command that follows."""
+    if span.is_offered or _JOINED_CONDITION.match(span.after):
         return False
-    if _JOINED_CONDITION.match(span.after):
-        # It is about the next command.
-        return False
-    after = span.after
-    if _BREAK.match(after) and _ON_FAILURE.match(after) and len(span.following) > 1:
-        return False
-    return bool(_CONDITION_AFTER.match(after) or _WHERE_AVAILABLE.match(after))
+    # `make check`, if it fails, `make clean`
+    starts_clause = _BREAK.match(span.after) and _ON_FAILURE.match(span.after)
+    return not (starts_clause and len(span.following) > 1)
 
 
-def _is_behind_condition(span: Span) -> bool:
-    """If a simulator is available, `make ios`."""
-    if span.has_command and _ON_FAILURE.match(span.lead):
-        return True
-    if _CONDITION_BEFORE.match(span.clause):
-        return True
+def _follows_condition(span: Span) -> bool:
     return bool(_JOINED_CONDITION.search(span.clause[-_CONDITION_LENGTH:]))
 
 
-def _is_aid(span: Span) -> bool:
-    """Whether it stands in brackets behind a command, with what it is good for."""
-    if not span.has_command:
-        return False
-    if _ASIDE_BEFORE.search(span.lead):
-        return True
-    if not _AID_BEFORE.search(span.lead):
-        return False
-    return bool(_AID_AFTER.match(span.after))
+def _follows_command(span: Span) -> bool:
+    return bool(span.earlier)
 
 
-def _is_tool_of_another(span: Span) -> bool:
-    """`via curl`: one that does nothing by itself."""
-    is_bare = " " not in span.text.strip() and "/" not in span.text
-    if not is_bare or span.text in load_programs().alone:
-        return False
-    return bool(_TOOL_OF.search(span.before))
+def _is_for_failure(span: Span) -> bool:
+    return _follows_command(span) and bool(_ON_FAILURE.match(span.lead))
+
+
+_SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
+# `Use `x``, but not `the page uses `x``.
+_USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
+# `Build output: `make``: a heading over the command, which only looks like `prints: `x``.
+_HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
+# These look something up; they are never what a page shows.
+_LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 
 
 def _is_shown(span: Span) -> bool:
@@ -261,6 +157,12 @@ def _is_headed(span: Span) -> bool:
     return bool(_HEADING.fullmatch(span.clause))
 
 
+# `git commit` is rejected: a check of a hook.
+_STATED_OUTCOME = any_of(
+    "stated outcome", r"\W*(?:(?:also|then|now|must|should|still|that) )*", r"\b"
+)
+
+
 def _changes_repository_afterwards(span: Span) -> bool:
     """`make check`, then `git commit`: what comes after the check.
 
@@ -271,6 +173,31 @@ def _changes_repository_afterwards(span: Span) -> bool:
     return comes_after_checks(span.text, span.earlier)
 
 
+def _is_bare_word(span: Span) -> bool:
+    """Whether it is a tool that does nothing by itself."""
+    if " " in span.text.strip() or "/" in span.text:
+        return False
+    return span.text not in load_programs().alone
+
+
+# `(1) `make``, `b) `make test``
+_NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
+# In front of a command line: the start of its clause, or words that lead to it.
+_LEADS_TO = any_of(
+    "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
+)
+# `(unit) `make test`, (in `web`) `npm test``
+_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
+# `Exit code 2 from `x``, `no errors in `x``
+_RESULT_OF = any_of(
+    "result", r"\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
+)
+# `There are no matches for `x``
+_NONE_IN = regex(
+    r"\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
+)
+
+
 def _is_asked_for(span: Span) -> bool:
     """Whether it starts its clause, or stands behind words that lead to a command.
 
@@ -278,49 +205,63 @@ def _is_asked_for(span: Span) -> bool:
     """
     if span.is_offered or span.text.lstrip().startswith("&&"):
         return True
-    if _LABEL_IN_BRACKETS.search(span.before):
+    if _LABEL_IN_BRACKETS.search(span.before) or _LEADS_TO.search(span.before):
         return True
-    if _LEADS_TO.search(span.before):
-        return True
-    return bool(_RESULT_OF.search(span.clause) or _NONE_IN.match(span.clause))
+    return bool(_RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause))
 
 
-def _is_told_to_run(span: Span) -> bool:
-    if not _RUN.search(span.before):
-        return False
-    # "`test_model` imports and runs `fit_model`": a function.
+def _is_command_line(span: Span) -> bool:
+    return span.likeness is Likeness.SURE and _is_asked_for(span)
+
+
+def _may_be_command_line(span: Span) -> bool:
+    return span.likeness is Likeness.MAYBE and _is_asked_for(span)
+
+
+_RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
+
+
+def _is_no_function(span: Span) -> bool:
+    """ "`test_model` imports and runs `fit_model`" names a function."""
     return not _RUNS.search(span.before)
 
 
-def _has_status_behind(span: Span) -> bool:
-    # "`make config` → `config` exits 0" names a part of the command before.
-    if f" {span.text}" in span.before:
-        return False
-    return bool(_STATUS_BEHIND.match(span.after))
+def _is_no_part(span: Span) -> bool:
+    """ "`make config` → `config` exits 0" names a part of the command before."""
+    return f" {span.text}" not in span.before
 
 
-def _is_treated_as_one(span: Span) -> bool:
-    """Whether the sentence treats what may be a command line as one."""
-    if span.likeness is not Likeness.MAYBE or not _is_asked_for(span):
-        return False
-    return span.is_judged or _is_in_a_row(span) or _stands_by_itself(span)
+_JOINING = regex(r"\W*(?:and|or|then|and then|y|e|i|et|und)?\W*", re.IGNORECASE)
+
+
+def _is_judged(span: Span) -> bool:
+    """Whether the words behind it say how it went."""
+    return _may_be_command_line(span) and bool(_VERDICT.match(span.said_after))
 
 
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if len(span.following) < 2:
+    if len(span.following) < 2 or not _may_be_command_line(span):
         return False
-    if not _JOINING.fullmatch(span.said_after):
-        return False
-    return likeness(span.following[1].text) is not Likeness.NONE
+    is_joined = _JOINING.fullmatch(span.said_after)
+    return is_joined is not None and likeness(span.following[1].text) is not Likeness.NONE
+
+
+# In front of everything else these are commands; anywhere else they are mostly values.
+_CONSTANT = ("true", "false")
+# "`true`, and the page looks right": the words are about something else.
+_NEXT_CLAUSE = regex(
+    r"[,.;:]\s|\s*[—–-]\s|\s*and\s+\w|\s+(?:should (?:not )?print|creates)\s", re.IGNORECASE
+)
+_OUTCOME = any_of("outcome")
 
 
 def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
-    if span.follows_word:
+    if span.name_before is not None or not _may_be_command_line(span):
         # "no change to `react`, `prisma`": packages.
         return False
-    if not span.has_command and _is_whole_command(span):
+    if not span.earlier and _is_whole_command(span):
         return True
     if span.said_after.strip(" .,;"):
         return False
@@ -335,41 +276,161 @@ def _is_whole_command(span: Span) -> bool:
     return span.text in load_programs().alone
 
 
+_STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
+
+
+class SpanRule(NamedTuple):
+    """One reason to run a span or not; tests/samples/readings has a sample of the same name.
+
+    `before` must be found in the words before the span, `clause` at the start of its clause and
+    `after` at the start of the words behind it; `when` says what else must be true of it.
+    """
+
+    name: str
+    use: Use
+    before: re.Pattern[str] | None = None
+    clause: re.Pattern[str] | None = None
+    after: re.Pattern[str] | None = None
+    when: Callable[[Span], bool] | None = None
+
+    def applies(self, span: Span) -> bool:
+        if self.before and not self.before.search(span.before):
+            return False
+        if self.clause and not self.clause.match(span.clause):
+            return False
+        if self.after and not self.after.match(span.after):
+            return False
+        return self.when is None or self.when(span)
+
+
 RULES = (
-    SpanRule("not a command line", lambda span: span.likeness is Likeness.NONE, Use.NAME),
-    SpanRule("example", lambda span: _EXAMPLE.search(span.before), Use.NAME),
-    SpanRule("placeholder", lambda span: has_placeholder(span.text), Use.OPTIONAL),
-    SpanRule("alone in the field", lambda span: span.alone, Use.RUN),
-    SpanRule("condition behind", _is_conditional, Use.OPTIONAL),
-    SpanRule("condition before", _is_behind_condition, Use.OPTIONAL),
-    SpanRule("instead", lambda span: _INSTEAD.search(span.before), Use.NAME),
-    SpanRule("by hand", lambda span: _BY_HAND.search(span.before), Use.OPTIONAL),
-    SpanRule("described", lambda span: _DESCRIBED.match(span.after), Use.NAME),
-    SpanRule("observed", lambda span: _NOTED.match(span.after), Use.OPTIONAL),
-    SpanRule("aid in brackets", _is_aid, Use.OPTIONAL),
-    SpanRule("shown", _is_shown, Use.NAME),
+    SpanRule("not a command line", Use.NAME, when=lambda span: span.likeness is Likeness.NONE),
+    SpanRule(
+        "example",
+        Use.NAME,
+        before=any_of("example", r"(?:^|[\s(（,;])", r"[\s,:]*(?:the |a )?$"),
+    ),
+    SpanRule("placeholder", Use.OPTIONAL, when=lambda span: has_placeholder(span.text)),
+    SpanRule("alone in the field", Use.RUN, when=lambda span: span.alone),
+    # `make ios` if a simulator is available
+    SpanRule(
+        "condition behind",
+        Use.OPTIONAL,
+        after=any_of(
+            "condition after",
+            r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*",
+            r"\b",
+        ),
+        when=_ends_here,
+    ),
+    SpanRule(
+        "condition behind a verdict",
+        Use.OPTIONAL,
+        after=any_of(
+            "where available",
+            r"\s*(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0),?\s+",
+            r"\b",
+        ),
+        when=_ends_here,
+    ),
+    SpanRule("on failure", Use.OPTIONAL, when=_is_for_failure),
+    # If a simulator is available, `make ios`
+    SpanRule(
+        "condition before",
+        Use.OPTIONAL,
+        clause=any_of("condition before", r"\W*(?:(?:and|or|then|but|y|e|et),?\s+)?", r"\b"),
+    ),
+    SpanRule("condition between", Use.OPTIONAL, when=_follows_condition),
+    SpanRule("instead", Use.NAME, before=any_of("instead", r"\b", r"\s*$")),
+    SpanRule(
+        "by hand",
+        Use.OPTIONAL,
+        before=any_of("by hand", r"(?<!no )(?<!not )(?<!non-)\b", r"\b[^`.;]*$"),
+    ),
+    SpanRule(
+        "described",
+        Use.NAME,
+        after=any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b"),
+    ),
+    SpanRule(
+        "observed",
+        Use.OPTIONAL,
+        after=any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b"),
+    ),
+    # `make check` (troubleshooting: `make clean`)
+    SpanRule(
+        "aside in front",
+        Use.OPTIONAL,
+        before=any_of("aside", r"\(\s*(?:to )?", r"\s*:?\s*$"),
+        when=_follows_command,
+    ),
+    # `make check` passes (`make watch` to follow it)
+    SpanRule(
+        "aid in brackets",
+        Use.OPTIONAL,
+        before=regex(r"\(\s*$"),
+        after=regex(r"\s+to\s+\w", re.IGNORECASE),
+        when=_follows_command,
+    ),
+    SpanRule("shown", Use.NAME, when=_is_shown),
     SpanRule(
         "made with",
-        lambda span: _MADE_WITH.search(span.before) and is_work(span.text),
         Use.OPTIONAL,
+        before=any_of("made with", r"\b", r"\s+(?:with|via|using|by|through)\s*$"),
+        when=lambda span: is_work(span.text),
     ),
-    SpanRule("changes the repository", _changes_repository_afterwards, Use.OPTIONAL),
-    SpanRule("in a row with a name", lambda span: span.follows_name, Use.NAME),
+    SpanRule("changes the repository", Use.OPTIONAL, when=_changes_repository_afterwards),
+    SpanRule(
+        "in a row with a name",
+        Use.NAME,
+        when=lambda span: span.name_before is Likeness.SURE,
+    ),
     SpanRule(
         "step before",
-        lambda span: span.has_command and _STEP_BEFORE.search(span.before),
         Use.NAME,
+        before=regex(r"\b(?:after|before|since|until)(?: running)?\s*$", re.IGNORECASE),
+        when=_follows_command,
     ),
-    SpanRule("tool of another", _is_tool_of_another, Use.NAME),
+    # `via curl`
     SpanRule(
-        "command line",
-        lambda span: span.likeness is Likeness.SURE and _is_asked_for(span),
-        Use.RUN,
+        "tool of another",
+        Use.NAME,
+        before=regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE),
+        when=_is_bare_word,
     ),
-    SpanRule("told to run", _is_told_to_run, Use.RUN),
-    SpanRule("exit status behind", _has_status_behind, Use.RUN),
-    SpanRule("treated as a command", _is_treated_as_one, Use.RUN),
+    SpanRule("command line", Use.RUN, when=_is_command_line),
+    SpanRule(
+        "told to run",
+        Use.RUN,
+        before=any_of("run", r"\b", r"\W*$"),
+        when=_is_no_function,
+    ),
+    SpanRule("exit status behind", Use.RUN, after=_STATUS_BEHIND, when=_is_no_part),
+    SpanRule("judged", Use.RUN, when=_is_judged),
+    SpanRule("in a row with a command", Use.RUN, when=_is_in_a_row),
+    SpanRule("by itself", Use.RUN, when=_stands_by_itself),
 )
+
+# "`a` or, failing that, `b`" says nothing about `a`.
+_SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
+# In front of a command line: the start of its clause, or words that lead to it.
+_NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
+# "`make lint` Types: `make types`"
+_LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
+_SENTENCE_END = regex(r"[.;·•]\s|[。；]|\n")
+_LAST_CLAUSE = regex(
+    r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
+    r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
+)
+# What only joins a command to the next one.
+_CONNECTIVE = regex(
+    r"[\s,;]*\b(?:and then|(?:and )?finally|(?:and )?lastly|followed by|and|or|then|plus"
+    r"|y|e|i|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
+    r"(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
+    re.IGNORECASE,
+)
+_SERVER = any_of("server", "", "$")
+_LOOKING = any_of("looking", r"\b", r"\b")
 
 
 class Mention(NamedTuple):
