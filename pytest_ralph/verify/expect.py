@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify import statements
-from pytest_ralph.verify.amounts import OUTCOME_COUNT
+from pytest_ralph.verify import amounts, statements
 from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import EMPTY, NONZERO, Expect
 from pytest_ralph.verify.statements import Ask, Statement, names_stream
@@ -162,7 +161,7 @@ def _is_understood(command: Command, clause: Clause) -> bool:
     part = _PART_SUCCEEDS.fullmatch(clause.text)
     if part:
         return clause.values[int(part["value"])].text in command.text
-    return "⟦" not in clause.text and bool(OUTCOME_COUNT.search(clause.text))
+    return "⟦" not in clause.text and bool(amounts.OUTCOME_COUNT.search(clause.text))
 
 
 def _take_remark(command: Command, clause: Clause, demands: Demands) -> None:
@@ -440,16 +439,16 @@ PATTERNS = (
     Pattern(
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
-        statements.amount_in,
+        amounts.amount_in,
     ),
     Pattern(
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
-        statements.amount_between,
+        amounts.amount_between,
         when=_prints_what_can_be_counted,
     ),
-    Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
-    Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
+    Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
     Pattern(
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),

@@ -7,28 +7,23 @@ None if the statement cannot be about this command.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.amounts import (
-    Amount,
-    Answer,
-    expect_amount,
-    expect_nothing,
-    expect_something,
-)
 from pytest_ralph.verify.clauses import split_indexes
 from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
     compares,
     counts_only,
+    hides_zero,
     is_search,
     lists_names,
     prints_in_turn,
-    prints_numbers,
+    prints_nothing,
+    prints_something,
     prints_sql_table,
     searches,
     shows_contents,
@@ -59,14 +54,12 @@ _DIRECTORY = regex(r"^([\w.-]+)/$")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
-_PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
-_AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
-_RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
+RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
@@ -91,7 +84,13 @@ class Statement(NamedTuple):
 
     @property
     def noun(self) -> str:
-        return self.group("noun")
+        """What is counted, with its unit."""
+        return f"{self.group('unit')} {self.group('noun')}".strip()
+
+    @property
+    def op(self) -> str:
+        """How an amount is compared."""
+        return "!=" if self.group("not") else self.group("op") or "=="
 
     @property
     def number(self) -> int | float:
@@ -161,7 +160,13 @@ def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
 
 
-Ask = Callable[[Statement], Answer]
+# What is expected: nothing if the exit status says it already, None if that cannot be said.
+Answer: TypeAlias = Sequence[Expect] | None
+Ask: TypeAlias = Callable[[Statement], Answer]
+_ZERO = {
+    Stdout.COUNT: Expect("stdout", "==", 0),
+    Stdout.COUNTS: Expect("stdout", "sum==", 0),
+}
 
 
 def names_stream(words: str) -> bool:
@@ -212,60 +217,24 @@ def failure_count(said: Statement) -> Answer:
     return [NONZERO] if said.group("rest") else []
 
 
-def amount(said: Statement) -> Answer:
-    noun = f"{said.group('unit')} {said.noun}".strip()
-    is_stated = said.verb or said.group("op") or noun
-    if not is_stated and not prints_numbers(said.command):
-        # "`./deploy.sh`, 12" says nothing about 12.
+def expect_something(command: Command) -> Answer:
+    """Return what "prints something" asks of a command."""
+    if searches(command):
+        # A search that finds something exits with 0.
+        return []
+    return [Expect("stdout", "nonempty")]
+
+
+def expect_nothing(command: Command) -> Answer:
+    """Return what "prints nothing" asks of a command: a count is 0, anything else is empty."""
+    if prints_something(command):
         return None
-
-    op = said.group("op") or "=="
-    if said.group("not"):
-        op = "!="
-    if op == "==" and _is_part_of_output(said, noun):
-        return [Expect("stdout", "contains", said.number)]
-    stated = Amount(op, said.number, noun, said.verb, said.is_of_each)
-    return expect_amount(said.command, stated)
-
-
-def _is_part_of_output(said: Statement, noun: str) -> bool:
-    """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
-    if noun or counts_only(said.command):
-        return False
-    return said.verb == "contains" or bool(_AT_ONE_END.search(said.clause.source))
-
-
-def amount_in(said: Statement) -> Answer:
-    exact = _exact_amount(said)
-    if exact is None:
-        return None
-    choices = OneOf((said.number, said.other_number))
-    return [exact._replace(op="in", value=choices)]
-
-
-def amount_between(said: Statement) -> Answer:
-    exact = _exact_amount(said)
-    if exact is None:
-        return None
-    return [exact._replace(op=">="), exact._replace(op="<=", value=said.other_number)]
-
-
-def _exact_amount(said: Statement) -> Expect | None:
-    """Return what the first of two numbers asks alone, if that can be asked of both."""
-    asked = amount(said)
-    return asked[0] if asked and asked[0].op == "==" else None
-
-
-def nonzero(said: Statement) -> Answer:
-    if _PRINTS_STATUS.search(said.command.text):
-        return [Expect("stdout", "!=", 0)]
-    names_count = said.noun.startswith(("count", "number", "total", "integer"))
-    if names_count or prints_numbers(said.command):
-        return [Expect("stdout", ">", 0)]
-    names_status = said.noun.startswith(("code", "status", "exit"))
-    if names_status or not said.noun:
-        return [NONZERO]
-    return None
+    if is_search(command) and prints_nothing(command):
+        # `grep -q` never prints anything: its status says whether it has found something.
+        return [] if command.last.negated else [NONZERO]
+    if hides_zero(command):
+        return [EMPTY]
+    return [_ZERO.get(command.stdout, EMPTY)]
 
 
 def silence(said: Statement) -> Answer:
@@ -330,7 +299,7 @@ def outcome_word(said: Statement) -> Answer:
     if len(said.texts) != 1 or said.texts[0] in said.command.text:
         return None
     is_shouted = not said.verb and said.values[0].kind == "capitals"
-    if said.verb not in _RESULT_VERBS and not is_shouted:
+    if said.verb not in RESULT_VERBS and not is_shouted:
         return None
     word = said.texts[0]
     if word.upper() in _PASSING:
