@@ -37,16 +37,31 @@ if TYPE_CHECKING:
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
-    r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    # "ok. N passed", "12/N", "in XX files"
-    r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
-    r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
-    # Go pads the lines of its packages.
-    r"|^ok\s+\S+/\S+$"
-    r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
-    r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
-    r"|[:=] ?[NXM]$"
-    r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
+    "|".join(
+        (
+            r"/.*\{.*,.*\}",
+            r"^\S*\*\S*$",
+            "×",
+            # `<name>`, `<YOUR_NAME>`, `port=<port>`
+            r"^<[^<>]+>$",
+            r"<[A-Z][A-Z0-9]*_[A-Z0-9_]+>",
+            r"[:=/@]<[\w -]+>$",
+            r"^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>",
+            r"<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>",
+            # "ok. N passed"
+            r"\b[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?"
+            r"|seconds?|rows?)\b",
+            # "12/N", "in XX files"
+            r"\b(?:[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b",
+            r"[:=] ?[NXM]$",
+            # Go pads the lines of its packages.
+            r"^ok\s+\S+/\S+$",
+            r"^v?\d+(?:\.[\dx]+)*\.x$",
+            r"…|(?<!/)\.\.\.",
+            r"^\w+ [<>]=? \d+$",
+            r"\bin \d+(?:\.\d+)? ?m?s\b",
+        )
+    )
 )
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
 _OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
@@ -124,15 +139,17 @@ class Statement(NamedTuple):
         """The values as they are printed, or none if one of them is not printed as written."""
         if counts_only(self.command):
             return []
-        values = self.values
-        has_name = any(value.kind == "name" for value in values)
-        if has_name and not lists_names(self.command):
-            return []
-        texts = [_without_open_end(value.text) for value in values]
-        if any(map(_NOT_LITERAL.search, texts)):
-            return []
-        # A directory is listed without the slash at its end.
-        return [_DIRECTORY.sub(r"\1", text) for text in texts if text]
+        texts: list[str] = []
+        for value in self.values:
+            if value.kind == "name" and not lists_names(self.command):
+                return []
+            text = _without_open_end(value.text)
+            if _NOT_LITERAL.search(text):
+                return []
+            if text:
+                # A directory is listed without the slash at its end.
+                texts.append(_DIRECTORY.sub(r"\1", text))
+        return texts
 
     @property
     def are_cut(self) -> bool:
@@ -207,8 +224,9 @@ def tests_fail(said: Statement) -> Answer:
     if _SYSTEM.search(said.group("where")):
         # "old tests fail on Windows" tells nothing about this system.
         return None
-    if any(value.text.upper() not in _FAILING for value in said.values):
-        return None
+    for value in said.values:
+        if value.text.upper() not in _FAILING:
+            return None
     return [NONZERO]
 
 
@@ -238,25 +256,26 @@ def expect_nothing(command: Command) -> Answer:
 
 
 def silence(said: Statement) -> Answer:
-    if said.is_of_each and lists_names(said.command):
+    command = said.command
+    if said.is_of_each and lists_names(command):
         # `ls a b`: "both empty" is about the files.
         return None
-    if said.is_of_each and said.clause.goes_on and shows_contents(said.command):
+    if said.is_of_each and said.clause.goes_on and shows_contents(command):
         # `git diff`: "keys only, all empty" is about what it shows.
         return None
-    is_empty_tool = said.clause.source == "empty" and said.is_of_tool
-    if is_empty_tool and not compares(said.command):
-        # "`npm test` runs (empty)": the suite is.
-        return None
-    return expect_nothing(said.command)
+    if said.clause.source != "empty" or compares(command):
+        return expect_nothing(command)
+    # "`npm test` runs (empty)": the suite is.
+    return None if said.is_of_tool else expect_nothing(command)
 
 
 def no_lines(said: Statement) -> Answer:
+    command = said.command
     if said.noun in _DIFFERENCES:
-        return expect_nothing(said.command) if compares(said.command) else None
-    if said.is_of_tool and not said.noun.startswith(_IN_OUTPUT):
-        return None
-    return expect_nothing(said.command)
+        is_in_output = compares(command)
+    else:
+        is_in_output = not said.is_of_tool or said.noun.startswith(_IN_OUTPUT)
+    return expect_nothing(command) if is_in_output else None
 
 
 def no_errors(said: Statement) -> Answer:
@@ -268,7 +287,8 @@ def no_errors(said: Statement) -> Answer:
     if echoed is None:
         # The status of `cat build.log` says nothing about errors in that file.
         return None if shows_contents(command) else []
-    if command.text.count("echo ") > 1 or "grep -E" in command.text:
+    prints_more = command.text.count("echo ") > 1 or "grep -E" in command.text
+    if prints_more:
         return [Expect("stdout", "not_contains", echoed[1])]
     return [EMPTY]
 
@@ -296,12 +316,15 @@ def names_exception(said: Statement) -> bool:
 
 def outcome_word(said: Statement) -> Answer:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
-    if len(said.texts) != 1 or said.texts[0] in said.command.text:
-        return None
-    is_shouted = not said.verb and said.values[0].kind == "capitals"
-    if said.verb not in RESULT_VERBS and not is_shouted:
+    if len(said.texts) != 1:
         return None
     word = said.texts[0]
+    if word in said.command.text:
+        return None
+    is_stated = said.verb in RESULT_VERBS
+    is_shouted = not said.verb and said.values[0].kind == "capitals"
+    if not is_stated and not is_shouted:
+        return None
     if word.upper() in _PASSING:
         return []
     if word.upper() in _FAILING and is_about_this_run(said):
@@ -311,8 +334,7 @@ def outcome_word(said: Statement) -> Answer:
 
 def not_contained(said: Statement) -> Answer:
     has_verb = said.group("negated") or said.verb not in ("", "with")
-    is_of_output = has_verb or said.is_about_output
-    if said.is_of_tool and not is_of_output:
+    if said.is_of_tool and not has_verb and not said.is_about_output:
         # "passes with no `any` types" is about the code.
         return None
     # "is not `main`" does not exclude `maintenance`.
@@ -339,28 +361,39 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
-    if searches(said.command) or prints_sql_table(said.command):
-        # It prints the whole line, with the name of the file or its number in front, or a table.
-        return contained(said)
-    if "only" in said.clause.source and said.command.stdout is Stdout.LINES:
+    if _prints_more_than_text(said):
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
+
+
+def _prints_more_than_text(said: Statement) -> bool:
+    """Whether a text cannot be the whole output although it is said to be.
+
+    A search prints the whole line, with the name of the file or its number in front.
+    """
+    if searches(said.command) or prints_sql_table(said.command):
+        return True
+    return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 
 
 def contained(said: Statement) -> Answer:
     if said.is_choice or not said.has_texts:
         return None
-    source = said.clause.source
-    if said.verb == "creates" and not names_stream(source):
+    if not said.is_about_output and _may_not_be_printed(said):
         return None
-    is_joined = said.verb == "with" or source.startswith("including")
-    if _INCLUDES.match(source) and said.command.last.role == "test" and not said.is_about_output:
-        # "`npm test` now includes `auth.test.ts`": which tests are run.
-        return None
-    if is_joined and said.is_of_tool and not said.is_about_output:
-        # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    if said.verb == "creates" and not names_stream(said.clause.source):
         return None
     return [Expect("stdout", "contains", text) for text in said.texts]
+
+
+def _may_not_be_printed(said: Statement) -> bool:
+    source = said.clause.source
+    if _INCLUDES.match(source) and said.command.last.role == "test":
+        # "`npm test` now includes `auth.test.ts`": which tests are run.
+        return True
+    # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    is_joined = said.verb == "with" or source.startswith("including")
+    return is_joined and said.is_of_tool
 
 
 def named_in_command(said: Statement) -> Answer:
@@ -369,10 +402,8 @@ def named_in_command(said: Statement) -> Answer:
     field = said.group("field")
     if field:
         names = [name for name in names if name.strip(":").lower() == field]
-    else:
-        count = 2 if said.group("both") else said.number
-        if len(names) != count:
-            return None
+    elif len(names) != (2 if said.group("both") else said.number):
+        return None
     return [Expect("stdout", "contains", name) for name in names] or None
 
 
