@@ -17,7 +17,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify import amounts, statements
 from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import EMPTY, NONZERO, Expect
-from pytest_ralph.verify.statements import Ask, Statement, names_stream
+from pytest_ralph.verify.statements import Answer, Ask, Statement, names_stream
 from pytest_ralph.verify.stdout_kind import (
     is_http,
     lists_names,
@@ -28,7 +28,7 @@ from pytest_ralph.verify.stdout_kind import (
 from pytest_ralph.verify.vocabulary import any_of, phrases, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_ralph.verify.clauses import Clause
     from pytest_ralph.verify.model import Check
@@ -76,6 +76,11 @@ class Demands:
         """Return the check with these expectations and files in place of its own."""
         return check._replace(expect=tuple(self.expect), files=tuple(self.files))
 
+    def move_to_stderr(self) -> None:
+        for index, one in enumerate(self.expect):
+            if one.stream == "stdout":
+                self.expect[index] = one._replace(stream="stderr")
+
     def add(self, other: Demands) -> None:
         self.expect += other.expect
         self.files += other.files
@@ -94,7 +99,12 @@ class Pattern(NamedTuple):
     name: str
     form: re.Pattern[str]
     ask: Ask
-    when: Callable[[Statement], object] = lambda _: True
+    when: Callable[[Statement], bool] | None = None
+
+    def ask_of(self, said: Statement) -> Answer:
+        if self.when is not None and not self.when(said):
+            return None
+        return self.ask(said)
 
 
 def read_expectations(command_line: str, said: str) -> Demands:
@@ -103,7 +113,8 @@ def read_expectations(command_line: str, said: str) -> Demands:
     comment = _COMMENT.search(command_line)
     if comment:
         said = f"{said}\n{comment['words']}"
-    demands = _read_clauses(command, _with_printed_words_quoted(command, said))
+    said = _with_printed_words_quoted(command, said)
+    demands = _read_clauses(command, said)
     if not _MERGED_STREAMS.search(command_line):
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
@@ -160,8 +171,15 @@ def _is_understood(command: Command, clause: Clause) -> bool:
     """
     part = _PART_SUCCEEDS.fullmatch(clause.text)
     if part:
-        return clause.values[int(part["value"])].text in command.text
-    return "⟦" not in clause.text and bool(amounts.OUTCOME_COUNT.search(clause.text))
+        return _value_of(part, clause) in command.text
+    if "⟦" in clause.text:
+        return False
+    return bool(amounts.OUTCOME_COUNT.search(clause.text))
+
+
+def _value_of(match: re.Match[str], clause: Clause) -> str:
+    """Return the text that a pattern with a group `value` has found in a clause."""
+    return clause.values[int(match["value"])].text
 
 
 def _take_remark(command: Command, clause: Clause, demands: Demands) -> None:
@@ -184,14 +202,21 @@ def _read_clause(command: Command, clause: Clause, is_about_output: bool = False
     files = _created_files(command, clause)
     if files:
         return Demands(files=files)
-    for statement, ask in _readings(command, clause, is_about_output):
-        asked = ask(statement)
-        if asked is None:
-            continue
-        unread = [clause.source] if statement.group("rest") else []
-        if "stderr" in clause.source:
-            asked = [_on_stderr(one) for one in asked]
-        return Demands(list(asked), unread=unread)
+    for text in (clause.text, _without_tail(command, clause)):
+        for pattern in PATTERNS:
+            match = pattern.form.fullmatch(text)
+            if match is None:
+                continue
+            statement = Statement(command, clause, match, is_about_output)
+            asked = pattern.ask_of(statement)
+            if asked is None:
+                continue
+            demands = Demands(list(asked))
+            if "stderr" in clause.source:
+                demands.move_to_stderr()
+            if statement.group("rest"):
+                demands.unread.append(clause.source)
+            return demands
     return Demands(unread=[clause.source])
 
 
@@ -210,37 +235,21 @@ def _created_files(command: Command, clause: Clause) -> list[str]:
     return paths
 
 
-def _readings(
-    command: Command, clause: Clause, is_about_output: bool
-) -> Iterator[tuple[Statement, Ask]]:
-    """Yield the patterns that match all of a clause, but for a tail that changes nothing."""
-    for text in (clause.text, _without_tail(command, clause)):
-        for pattern in PATTERNS:
-            match = pattern.form.fullmatch(text)
-            if match is None:
-                continue
-            statement = Statement(command, clause, match, is_about_output)
-            if pattern.when(statement):
-                yield statement, pattern.ask
-
-
 def _without_tail(command: Command, clause: Clause) -> str:
     place = _NAMED_PLACE.search(clause.text)
-    if place and clause.values[int(place["value"])].text in command.text:
+    if place and _value_of(place, clause) in command.text:
         return clause.text[: place.start()]
     return _TAIL.sub("", clause.text)
-
-
-def _on_stderr(one: Expect) -> Expect:
-    return one._replace(stream="stderr") if one.stream == "stdout" else one
 
 
 def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
     """Move what the system says to stderr: `ls x` returns "No such file or directory"."""
     found: list[Expect] = []
     for one in expects:
-        if one.op in _TEXT_OPS and _SYSTEM_ERROR.search(str(one.value)):
-            found += [NONZERO, Expect("stderr", "contains", one.value)]
+        is_text = one.op in _TEXT_OPS
+        if is_text and _SYSTEM_ERROR.search(str(one.value)):
+            found.append(NONZERO)
+            found.append(Expect("stderr", "contains", one.value))
         else:
             found.append(one)
     return found
@@ -258,10 +267,9 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
         if one.stream == "exit" and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
             kept[kept.index(NONZERO)] = one
-        is_final = one.stream == "exit" or one.op in _WHOLE_OPS
-        if is_final and one.stream in stated:
-            continue
-        if is_final:
+        if one.stream == "exit" or one.op in _WHOLE_OPS:
+            if one.stream in stated:
+                continue
             stated.add(one.stream)
         if one not in kept and not _is_part_of_demanded(one, kept):
             kept.append(one)
@@ -272,7 +280,8 @@ def _is_part_of_demanded(one: Expect, kept: Sequence[Expect]) -> bool:
     """Whether a text that must not be there stands in one that must: `pass` in `2 passed`."""
     if one.op != "not_contains":
         return False
-    return any(str(one.value) in str(other.value) for other in kept if other.op in _TEXT_OPS)
+    demanded = [other for other in kept if other.op in _TEXT_OPS]
+    return any(str(one.value) in str(other.value) for other in demanded)
 
 
 _CREATES = regex(
