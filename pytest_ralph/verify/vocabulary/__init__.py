@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 # Chinese, Japanese and Korean do not put spaces between words.
 _FIRST_CJK = 0x2E80
@@ -55,19 +55,14 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     The entries are regular expressions. Where several match, the one that needs most letters wins;
     one that does not start with a letter comes last. The row `without` is not used.
     """
-    entries: list[tuple[str, str]] = []
+    key_of: dict[str, str] = {}
     for key, row in phrases(table).items():
-        if key != without:
-            entries += [(entry, key) for entry in row]
-    entries.sort(key=lambda entry_and_key: _length(entry_and_key[0]), reverse=True)
-    # Entries are tried by their first letter: all of them at every position would be slow.
-    by_letter: dict[str, list[str]] = {}
-    for at, (entry, _) in enumerate(entries):
-        for letter in _first_letters(entry):
-            by_letter.setdefault(letter, []).append(f"(?P<g{at}>{_bounded(entry)})")
-    patterns = {
-        letter: re.compile("|".join(groups), re.IGNORECASE) for letter, groups in by_letter.items()
-    }
+        if key == without:
+            continue
+        for entry in row:
+            key_of.setdefault(entry, key)
+    entries = sorted(key_of, key=_length, reverse=True)
+    patterns = _patterns_by_letter(entries)
 
     def rewrite(text: str) -> str:
         parts: list[str] = []
@@ -75,16 +70,31 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
         for start in _START.finditer(text):
             at = start.start()
             pattern = patterns.get(text[at].lower())
-            match = pattern.match(text, at) if pattern and at >= end else None
+            if pattern is None or at < end:
+                continue
+            match = pattern.match(text, at)
             if match is None:
                 continue
-            group = match.lastgroup or "g0"
-            _, key = entries[int(group[1:])]
-            parts += [text[end:at], f" {key} "]
+            index = int((match.lastgroup or "g0")[1:])
+            parts += [text[end:at], f" {key_of[entries[index]]} "]
             end = match.end()
         return "".join(parts) + text[end:]
 
     return rewrite
+
+
+def _patterns_by_letter(entries: Sequence[str]) -> dict[str, re.Pattern[str]]:
+    """Return for each letter a pattern of the entries that may start with it.
+
+    All entries at every position of a text would be slow. A group is named after the place of its
+    entry.
+    """
+    groups: dict[str, list[str]] = {}
+    for index, entry in enumerate(entries):
+        group = f"(?P<g{index}>{_bounded(entry)})"
+        for letter in _first_letters(entry):
+            groups.setdefault(letter, []).append(group)
+    return {letter: re.compile("|".join(row), re.IGNORECASE) for letter, row in groups.items()}
 
 
 def _length(entry: str) -> tuple[int, int]:
@@ -101,46 +111,40 @@ def _first_letters(entry: str) -> frozenset[str]:
     entry = _LOOK_AROUNDS.sub("", entry)
     if not entry:
         return frozenset()
+    may_be_empty = False
     if entry.startswith("("):
-        end = _end_of_group(entry)
-        choices = _choices(entry[1:end].removeprefix("?:"))
-        letters = frozenset().union(*map(_first_letters, choices))
-        may_be_empty = not all(map(_first_letters, choices))
+        choices, rest = _split_group(entry)
+        firsts = [_first_letters(choice) for choice in choices]
+        letters = frozenset().union(*firsts)
+        may_be_empty = not all(firsts)
     elif entry.startswith("["):
-        end = entry.index("]")
-        letters = frozenset(entry[1:end])
-        may_be_empty = False
+        inside, _, rest = entry[1:].partition("]")
+        letters = frozenset(inside)
     else:
-        end = 0
         letters = frozenset(entry[0].lower())
-        may_be_empty = False
-    rest = entry[end + 1 :]
+        rest = entry[1:]
     if may_be_empty or rest.startswith("?"):
         letters |= _first_letters(rest.removeprefix("?"))
     return letters
 
 
-def _end_of_group(entry: str) -> int:
-    """Return where the group ends with which an entry starts."""
-    depth = 0
-    for at, letter in enumerate(entry):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return at
-    raise ValueError(entry)
-
-
-def _choices(inside: str) -> list[str]:
-    """Divide what a group holds at those `|` that are in no other group."""
+def _split_group(entry: str) -> tuple[list[str], str]:
+    """Return the choices of the group that an entry starts with, and what follows the group."""
     choices = [""]
     depth = 0
-    for letter in inside:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "|" and depth == 0:
+    for end, letter in enumerate(entry):
+        if letter == ")":
+            depth -= 1
+        if letter == ")" and depth == 0:
+            choices[0] = choices[0].removeprefix("?:")
+            return choices, entry[end + 1 :]
+        if letter == "|" and depth == 1:
             choices.append("")
-        else:
+        elif depth > 0:
             choices[-1] += letter
-    return choices
+        if letter == "(":
+            depth += 1
+    raise ValueError(entry)
 
 
 def _bounded(entry: str) -> str:
