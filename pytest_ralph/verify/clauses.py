@@ -120,10 +120,12 @@ class Clause(NamedTuple):
 
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
-    text = _BRACKET_ENDS.sub(_end_clause, in_english(words_after[:_REACH]))
+    text = in_english(words_after[:_REACH])
+    text = _BRACKET_ENDS.sub(_end_clause, text)
     splitter = _Splitter()
     text = splitter.take_values(text)
-    found = splitter.split_sentences(_BRACKETS.sub(_without_remark, text))
+    sentences = _BRACKETS.sub(_without_remark, text)
+    found = splitter.split_sentences(sentences)
     return found + splitter.split_brackets(text, found)
 
 
@@ -167,16 +169,17 @@ class _Splitter:
 
     def split_sentences(self, text: str) -> list[Clause]:
         """Return the clauses of the first sentence, and of those that tell a result."""
+        first, *further = _SENTENCE_END.split(text)
         found: list[Clause] = []
-        parts = ["", *_SENTENCE_END.split(text)]
-        for joint, written in zip(parts[::2], parts[1::2], strict=True):
+        joints = ["", *further[::2]]
+        for joint, written in zip(joints, [first, *further[1::2]], strict=True):
             sentence = _PASS_LABEL.sub("expected", written)
             if _GREEN_LATER.match(self._source(sentence)):
                 found.clear()
             if not joint or _RESULT.match(sentence):
                 found += self._split_sentence(sentence)
             elif joint == ";" and found and self._is_further_text(sentence):
-                found.append(self._clause(sentence, goes_on=True))
+                found.append(self._clause(sentence)._replace(goes_on=True))
             elif not _EMPTY.fullmatch(sentence):
                 found.append(self._clause(sentence)._replace(text=""))
         return found
@@ -189,9 +192,12 @@ class _Splitter:
             inside = brackets[1]
             if _is_limit(brackets):
                 continue
-            if _TOLD.match(inside) or (has_value and _CONTRAST.fullmatch(inside)):
+            is_contrast = has_value and _CONTRAST.fullmatch(inside)
+            if is_contrast or _TOLD.match(inside):
                 told += self._split_sentence(inside)
-            elif len(inside.split()) > _LABEL_LENGTH and not _DOUBTING.match(inside):
+                continue
+            is_label = len(inside.split()) <= _LABEL_LENGTH
+            if not is_label and not _DOUBTING.match(inside):
                 told.append(self._clause(inside)._replace(is_remark=True))
         return told
 
@@ -201,17 +207,22 @@ class _Splitter:
         sentence = _RANGE.sub(r"\1..\2", sentence)
         sentence = _LISTED_NUMBER.sub(self._take_number, sentence)
         sentence = _LAST_NUMBER.sub(self._take_number, sentence)
+        sentence = _join_values(sentence)
+
         clauses: list[Clause] = []
-        for piece in _CLAUSE_END.split(_join_values(sentence)):
-            if not _EMPTY.fullmatch(piece):
-                clauses.append(self._clause(piece, goes_on=bool(clauses)))
+        for piece in _CLAUSE_END.split(sentence):
+            if _EMPTY.fullmatch(piece):
+                continue
+            clause = self._clause(piece)
+            clauses.append(clause._replace(goes_on=bool(clauses)))
         clauses = _from_green(clauses)
+
         if any(_RETRACTING.match(clause.source) for clause in clauses):
             return [clause._replace(text="") for clause in clauses]
         return clauses
 
-    def _clause(self, words: str, goes_on: bool = False) -> Clause:
-        return Clause(normalise(words), self.values, self._source(words), goes_on)
+    def _clause(self, words: str) -> Clause:
+        return Clause(normalise(words), self.values, self._source(words))
 
     def _source(self, words: str) -> str:
         """Return words as they were written."""
@@ -220,13 +231,16 @@ class _Splitter:
         return tidied(written.strip().removeprefix("->"))
 
     def _quote(self, reference: re.Match[str]) -> str:
-        indexes = split_indexes(reference[1])
-        return ", ".join(f"`{self.values[index].text}`" for index in indexes)
+        values = [self.values[index] for index in split_indexes(reference[1])]
+        return ", ".join(f"`{value.text}`" for value in values)
 
     def _is_further_text(self, sentence: str) -> bool:
         """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
-        text = _FURTHER_TEXT.fullmatch(sentence)
-        return text is not None and " " in self.values[int(text["value"])].text
+        found = _FURTHER_TEXT.fullmatch(sentence)
+        if found is None:
+            return False
+        value = self.values[int(found["value"])]
+        return " " in value.text
 
 
 def _from_green(clauses: list[Clause]) -> list[Clause]:
@@ -241,8 +255,10 @@ def _from_green(clauses: list[Clause]) -> list[Clause]:
 
 def _is_limit(brackets: re.Match[str]) -> bool:
     """Whether brackets compare the number right before them: `142 lines (< 150)`."""
+    if not _LIMIT.match(brackets[1]):
+        return False
     before = brackets.string[: brackets.start()]
-    return bool(_LIMIT.match(brackets[1]) and _MEASURED.search(before))
+    return _MEASURED.search(before) is not None
 
 
 def _is_printed(capitals: str) -> bool:
@@ -266,8 +282,10 @@ def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
         joint = "/" if match[2] in ("or", "and/or") else "&"
-        indexes = joint.join(_JOINT.split(f"{match[1]}{joint}{match[4]}"))
-        text = f"{text[: match.start()]}⟦{indexes}⟧{text[match.end() :]}"
+        indexes = [*_JOINT.split(match[1]), *_JOINT.split(match[4])]
+        before = text[: match.start()]
+        behind = text[match.end() :]
+        text = f"{before}⟦{joint.join(indexes)}⟧{behind}"
     return text
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import chain
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, rewriter, words
@@ -135,23 +134,28 @@ def in_english(text: str) -> str:
     """Return `text` with the words of the table in English; other words and code spans stay."""
     if not _is_foreign(text):
         return text
-    translate = rewriter("languages", without=_ENGLISH_ROW)
     parts = _QUOTED.split(_with_plain_quotes(text))
+    # Every other part is a text in quotes.
     for index in range(0, len(parts), 2):
-        if parts[index].strip() in _JOINTS:
-            parts[index] = " and "
-            continue
-        translated = translate(parts[index].translate(_FULL_WIDTH))
-        parts[index] = _BLANKS.sub(" ", _PARTICLE.sub("", translated))
+        parts[index] = _words_in_english(parts[index])
     english = "".join(parts)
     for pattern, order in _order():
         english = pattern.sub(order, english)
     return _BLANKS.sub(" ", english)
 
 
+def _words_in_english(text: str) -> str:
+    if text.strip() in _JOINTS:
+        return " and "
+    translate = rewriter("languages", without=_ENGLISH_ROW)
+    english = translate(text.translate(_FULL_WIDTH))
+    return _BLANKS.sub(" ", _PARTICLE.sub("", english))
+
+
 def _with_plain_quotes(text: str) -> str:
     parts = _SPAN.split(text)
-    parts[::2] = [_QUOTES.sub(_plainly_quoted, part) for part in parts[::2]]
+    for index in range(0, len(parts), 2):
+        parts[index] = _QUOTES.sub(_plainly_quoted, parts[index])
     return "".join(parts)
 
 
@@ -168,12 +172,10 @@ def _is_foreign(text: str) -> bool:
     if not text.isascii() and _OTHER_SCRIPT.search(text):
         return True
     whole, stems = _foreign_words()
-    tokens = _LATIN_WORD.findall(text.lower())
-    if not whole.isdisjoint(tokens):
-        return True
-    for token in tokens:
-        stem = stems.get(token[:_STEM])
-        if stem is not None and token.startswith(stem):
+    for token in _LATIN_WORD.findall(text.lower()):
+        if token in whole:
+            return True
+        if token.startswith(stems.get(token[:_STEM], ())):
             return True
     return False
 
@@ -188,15 +190,23 @@ def _foreign_words() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
     english = words("languages", _ENGLISH_ROW)
     whole: set[str] = set()
     stems: dict[str, tuple[str, ...]] = {}
-    rows = [row for key, row in phrases("languages").items() if key != _ENGLISH_ROW]
-    entries = " | ".join(chain.from_iterable(rows))
-    for found in _TABLE_WORD.finditer(f" {entries}"):
+    for found in _TABLE_WORD.finditer(_foreign_entries()):
         word = found["word"]
         if not found["more"]:
             whole.add(word)
             continue
         stem = word[:-1] if found["more"] == "?" else word
         shortest = _PLAIN_STEM if stem.isascii() else _STEM
-        if len(stem) >= shortest and f"{stem}-" not in english:
-            stems[stem[:_STEM]] = (*stems.get(stem[:_STEM], ()), stem)
+        is_english = f"{stem}-" in english
+        if len(stem) >= shortest and not is_english:
+            known = stems.get(stem[:_STEM], ())
+            stems[stem[:_STEM]] = (*known, stem)
     return frozenset(whole - english), stems
+
+
+def _foreign_entries() -> str:
+    rows = [""]
+    for key, row in phrases("languages").items():
+        if key != _ENGLISH_ROW:
+            rows += row
+    return " | ".join(rows)
