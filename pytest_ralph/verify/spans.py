@@ -57,27 +57,33 @@ class Use(Enum):
 
 
 class Span:
-    """A code span and the words around it, in English."""
+    """A code span of a passage and the words around it, in English."""
 
     def __init__(
         self,
         pieces: Sequence[Piece],
         index: int,
         earlier: Sequence[str],
-        alone: bool,
         name_before: Likeness | None,
     ) -> None:
+        self.pieces = pieces
+        self.index = index
         self.text = pieces[index].text
         self.before = in_english(prose(pieces[max(0, index - _NEAR) : index]))
         self.lead = in_english(prose(pieces[max(0, index - 1) : index]))
-        self.after = in_english(prose(pieces[index + 1 : index + 2]))
         self.following = pieces[index + 1 :]
-        # The commands of the field before it, and whether this is all of the field.
+        self.after = in_english(prose(self.following[:1]))
+        # The commands of the field before it.
         self.earlier = earlier
-        self.alone = alone
         # How much the span before looks like a command, if it is a name that this one is joined
         # to: "mentions `a` and `b`".
         self.name_before = name_before if _LIST_JOINT.fullmatch(self.lead) else None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is all of the field, but for punctuation."""
+        words_around = prose([*self.pieces[: self.index], *self.following])
+        return not self.earlier and not words_around.strip(" .:-")
 
     @cached_property
     def likeness(self) -> Likeness:
@@ -311,7 +317,7 @@ RULES = (
         before=any_of("example", r"(?:^|[\s(（,;])", r"[\s,:]*(?:the |a )?$"),
     ),
     SpanRule("placeholder", Use.OPTIONAL, when=lambda span: has_placeholder(span.text)),
-    SpanRule("alone in the field", Use.RUN, when=lambda span: span.alone),
+    SpanRule("alone in the field", Use.RUN, when=lambda span: span.is_alone),
     # `make ios` if a simulator is available
     SpanRule(
         "condition behind",
@@ -411,9 +417,9 @@ RULES = (
     SpanRule("by itself", Use.RUN, when=_stands_by_itself),
 )
 
+
 # "`a` or, failing that, `b`" says nothing about `a`.
 _SECOND_CHOICE = regex(r"\bor,? (?:failing that|if (?:that|it) fails),?\s*$", re.IGNORECASE)
-# In front of a command line: the start of its clause, or words that lead to it.
 _NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
 # "`make lint` Types: `make types`"
 _LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
@@ -447,26 +453,24 @@ class Mention(NamedTuple):
 
 def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
     """Return the commands of a passage, in order; `earlier` are those of the field before it."""
-    pieces = passage.pieces
-    codes = [index for index, piece in enumerate(pieces) if piece.kind == "code"]
-    words_around = prose([piece for piece in pieces if piece.kind == "prose"])
-    alone = not earlier and len(codes) == 1 and not words_around.strip(" .:-")
-    chosen: list[tuple[int, Use]] = []
     known = list(earlier)
+    chosen: list[tuple[Span, Use]] = []
     name_before: Likeness | None = None
-    for index in codes:
-        span = Span(pieces, index, known, alone, name_before)
+    for index, piece in enumerate(passage.pieces):
+        if piece.kind == "prose":
+            continue
+        span = Span(passage.pieces, index, known, name_before)
         use = use_of(span)
         if use is Use.NAME:
             name_before = span.likeness
             continue
         name_before = None
-        if _only_starts_a_server(pieces, index):
+        if _only_starts_a_server(span):
             use = Use.OPTIONAL
         if use is Use.RUN:
             known.append(span.text)
-        chosen.append((index, use))
-    return _mentions(pieces, chosen)
+        chosen.append((span, use))
+    return _mentions(chosen)
 
 
 def use_of(span: Span) -> Use:
@@ -477,32 +481,48 @@ def use_of(span: Span) -> Use:
     return Use.NAME
 
 
-def _mentions(pieces: Sequence[Piece], chosen: Sequence[tuple[int, Use]]) -> list[Mention]:
+def _only_starts_a_server(span: Span) -> bool:
+    """Whether a command starts something that a person, or a later step, is to look at."""
+    if _STATUS_BEHIND.match(span.said_after):
+        # `docker compose up migrate` → exit 0: this one ends.
+        return False
+    command = span.text.strip()
+    if Command.parse(command).last.never_ends:
+        return True
+    if not _SERVER.match(command):
+        return False
+    words = [piece.text for piece in span.pieces if piece.kind == "prose"]
+    return any(map(_LOOKING.search, words))
+
+
+def _mentions(chosen: Sequence[tuple[Span, Use]]) -> list[Mention]:
     """Return the chosen commands, each with the words between it and its neighbours."""
     found: list[Mention] = []
     start = 0
-    for (index, use), following in zip_longest(chosen, chosen[1:]):
+    for (span, use), following in zip_longest(chosen, chosen[1:]):
+        start = max(start, span.index - _NEAR)
+        before = prose(span.pieces[start : span.index])
         is_optional = use is Use.OPTIONAL
-        before = prose(pieces[max(start, index - _NEAR) : index])
         if is_optional:
-            _, before = _split_lead(before, is_optional=True)
-        after = _words_behind(pieces, index, following)
-        command = without_prompt(pieces[index].text.strip())
+            _, before = _split_lead(before, is_optional)
+        after = _words_behind(span, following)
         is_alternative = bool(_OR.search(in_english(before)))
+        command = without_prompt(span.text.strip())
         found.append(Mention(command, before, after, is_alternative, is_optional))
-        start = index + 1
+        start = span.index + 1
     return found
 
 
-def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use] | None) -> str:
+def _words_behind(span: Span, following: tuple[Span, Use] | None) -> str:
     """Return the words behind a command that are not about the command that follows it."""
-    reach = index + 1 + 2 * _NEAR
+    reach = 2 * _NEAR
     if following is None:
-        return prose(pieces[index + 1 : reach])
-    next_index, next_use = following
-    words = prose(pieces[index + 1 : min(next_index, reach)])
-    on_failure = _ON_FAILURE.match(in_english(words))
-    if on_failure and next_use is Use.OPTIONAL:
+        return prose(span.following[:reach])
+    next_span, next_use = following
+    is_optional = next_use is Use.OPTIONAL
+    distance = next_span.index - span.index - 1
+    words = prose(span.following[: min(distance, reach)])
+    if is_optional and _ON_FAILURE.match(in_english(words)):
         return ""
     words = _NUMBER_BEHIND.sub("", words)
     english = in_english(words)
@@ -511,7 +531,7 @@ def _words_behind(pieces: Sequence[Piece], index: int, following: tuple[int, Use
     words = _SECOND_CHOICE.sub("", words)
     if _LABEL.fullmatch(words):
         return ""
-    own_words, _ = _split_lead(words, is_optional=next_use is Use.OPTIONAL)
+    own_words, _ = _split_lead(words, is_optional)
     return own_words
 
 
@@ -523,7 +543,8 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     """
     ends = list(_SENTENCE_END.finditer(words))
     if ends:
-        return words[: ends[-1].start()], words[ends[-1].end() :]
+        end = ends[-1]
+        return words[: end.start()], words[end.end() :]
     if not is_optional:
         return words, ""
     condition = _JOINED_CONDITION.search(words, max(0, len(words) - _CONDITION_LENGTH))
@@ -533,18 +554,3 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     if last_clause:
         return words[: last_clause.start()], last_clause["clause"]
     return words, ""
-
-
-def _only_starts_a_server(pieces: Sequence[Piece], index: int) -> bool:
-    """Whether a command starts something that a person, or a later step, is to look at."""
-    command = pieces[index].text.strip()
-    words_behind = _PARENTHESES.sub("", prose(pieces[index + 1 : index + 2]))
-    if _STATUS_BEHIND.match(words_behind):
-        # `docker compose up migrate` → exit 0: this one ends.
-        return False
-    if Command.parse(command).last.never_ends:
-        return True
-    if not _SERVER.match(command):
-        return False
-    words = [piece.text for piece in pieces if piece.kind == "prose"]
-    return any(map(_LOOKING.search, words))
