@@ -57,10 +57,9 @@ class Check(NamedTuple):
 
     def describe(self) -> str:
         """Return the command and what is expected of it: `grep -c def a.py, stdout >= 2`."""
-        parts = [self.command]
-        parts += [str(expect) for expect in self.expect]
-        parts += [f"file {name} exists" for name in self.files]
-        return ", ".join(parts)
+        expected = [str(expect) for expect in self.expect]
+        files = [f"file {name} exists" for name in self.files]
+        return ", ".join([self.command, *expected, *files])
 
 
 class Verify(NamedTuple):
