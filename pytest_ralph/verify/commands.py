@@ -7,13 +7,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.vocabulary import words
+from pytest_ralph.verify.vocabulary import phrases, words
 
 _EVERYDAY = words("prose", "everyday")
 _VERBS = words("prose", "verb")
-_SHELL_WORDS = frozenset(
-    ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
-)
+_SHELL_WORDS = frozenset("for while until if case ! [ [[ (( ( { . set function".split())
 _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
@@ -22,26 +20,7 @@ _NEED_OPERANDS = frozenset(
         " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
     ).split()
 )
-_INCOMPLETE = frozenset(
-    (
-        "bundle exec",
-        "docker build",
-        "docker exec",
-        "docker run",
-        "git grep",
-        "npm run",
-        "node",
-        "node --check",
-        "php -l",
-        "podman build",
-        "podman run",
-        "poetry run",
-        "python",
-        "python -m py_compile",
-        "python3 -m py_compile",
-        "uv run",
-    )
-)
+_INCOMPLETE = frozenset(phrases("prose")["incomplete"])
 # These read their input if no file is named, but not with one of these options.
 _READ_INPUT = {
     "egrep": regex(r"-\w*[efrR]\w*|--recursive"),
@@ -50,7 +29,7 @@ _READ_INPUT = {
 }
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
-_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
+_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
     r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w",

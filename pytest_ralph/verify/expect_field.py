@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.model import NONZERO, Expect
+from pytest_ralph.verify.model import NONZERO, Expect, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,7 +155,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Expect | str]],
 
 def _value(op: str, written: str, item: str) -> int | float | str:
     if _NUMBER.fullmatch(written):
-        return float(written) if "." in written else int(written)
+        return parse_number(written)
     if op not in ("==", "!="):
         raise ExpectFieldError(f"`{item}` compares with something that is not a number")
     if _STRING.fullmatch(written):

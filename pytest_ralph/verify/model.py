@@ -13,6 +13,11 @@ Stream = Literal["exit", "stdout", "stderr"]
 _MANUAL = regex(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
+def parse_number(text: str) -> int | float:
+    """Return the number that a field states: 3 or 2.5."""
+    return float(text) if "." in text else int(text)
+
+
 class OneOf(tuple[int | float | str, ...]):
     """The values of an `in` expectation, shown as a list, the way JSON and people write them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import BareLine, read_bare_lines, with_backticks
+from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
@@ -102,7 +102,8 @@ def read(text: str) -> Reading:
         return reading
     for passage in passages:
         if isinstance(passage, Script):
-            reading.take_script(passage)
+            check, unread = read_script(passage, reading.previous)
+            reading.take_check(check, unread, mark="`")
         else:
             reading.take_passage(passage)
     reading.drop_alternatives_in_brackets()
@@ -115,7 +116,7 @@ def read(text: str) -> Reading:
 def _read_without_backticks(text: str) -> Reading:
     reading = Reading()
     for line in read_bare_lines(text):
-        reading.take_bare_line(line)
+        reading.take_check(line.check, line.unread)
     if reading.asked or reading.unread:
         return reading
     marked = with_backticks(text)
@@ -179,24 +180,19 @@ class Reading:
                 self.asked.remove(one)
                 self.unread.append(f"or `{one.check.command}`")
 
-    def take_script(self, script: Script) -> None:
-        check, unread = read_script(script, self.previous)
+    def take_check(self, check: Check | None, unread: Sequence[str], mark: str = "") -> None:
+        """Take the check of a script or of a bare line, and the words that were not understood.
+
+        A command that is left out is reported between two of `mark`.
+        """
         if check is None:
             self.unread += unread
         elif comes_after_checks(check.command, self.commands):
-            self.unread.append(f"`{' '.join(check.command.split())}`")
+            written = " ".join(check.command.split())
+            self.unread.append(f"{mark}{written}{mark}")
         else:
             self.unread += unread
             self.asked.append(Asked(check._replace(directory=self.directory)))
-
-    def take_bare_line(self, line: BareLine) -> None:
-        if line.check is None:
-            self.unread += line.unread
-        elif comes_after_checks(line.check.command, self.commands):
-            self.unread.append(line.check.command)
-        else:
-            self.unread += line.unread
-            self.asked.append(Asked(line.check))
 
     def take_passage(self, passage: Passage) -> None:
         words = passage.prose

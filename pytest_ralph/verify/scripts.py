@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.model import Expect
     from pytest_ralph.verify.passages import Script
 
-_SHELLS = frozenset(
-    ("sh", "bash", "shell", "zsh", "ksh", "dash", "console", "terminal", "shellsession", "cmd")
-)
+_SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cmd".split())
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.clauses import split_indexes
-from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf
+from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf, parse_number
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
     compares,
@@ -109,11 +109,11 @@ class Statement(NamedTuple):
 
     @property
     def number(self) -> int | float:
-        return _number(self.group("number"))
+        return parse_number(self.group("number"))
 
     @property
     def other_number(self) -> int | float:
-        return _number(self.group("other"))
+        return parse_number(self.group("other"))
 
     @property
     def is_of_each(self) -> bool:
@@ -171,10 +171,6 @@ class Statement(NamedTuple):
 def _without_open_end(text: str) -> str:
     cut = _OPEN_END.fullmatch(text)
     return cut["start"] if cut and _NOT_LITERAL.search(text) else text
-
-
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
 
 
 # What is expected: nothing if the exit status says it already, None if that cannot be said.

@@ -12,11 +12,19 @@ from functools import cache
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, rewriter, words
 
-_FULL_WIDTH = str.maketrans(
+_FULL_WIDTH = str.maketrans("＞＜＝０１２３４５６７８９＋／", "><=0123456789+/") | str.maketrans(
     {
-        **dict(zip("＞＜＝０１２３４５６７８９＋／", "><=0123456789+/", strict=True)),
-        **dict(zip("，、。；：！？", (", ", ", ", ". ", "; ", ": ", "! ", "? "), strict=True)),
-        **dict(zip("（）【】", (" (", ") ", " (", ") "), strict=True)),
+        "，": ", ",
+        "、": ", ",
+        "。": ". ",
+        "；": "; ",
+        "：": ": ",
+        "！": "! ",
+        "？": "? ",
+        "（": " (",
+        "）": ") ",
+        "【": " (",
+        "】": ") ",
     }
 )
 _SPAN = regex(r"(`[^`]*`)")
