@@ -25,7 +25,7 @@ from pytest_ralph.verify.stdout_kind import (
     searches,
     shows_contents,
 )
-from pytest_ralph.verify.vocabulary import any_of, phrases, words
+from pytest_ralph.verify.vocabulary import any_of, one_of, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -302,22 +302,16 @@ _NUMBER = (
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
-_PLAIN_WORD = rf"(?!(?:{'|'.join(phrases('prose')['restricting'])})(?![\w-]))[a-z][\w'/.-]*"
+_PLAIN_WORD = rf"(?!{one_of('restricting')}(?![\w-]))[a-z][\w'/.-]*"
 _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    rf"(?: (?:{'|'.join(phrases('prose')['how'])}))*"
+    rf"(?: {one_of('how')})*"
     r"(?P<where> (?:on|for|in) (?:(?! because )[^⟦])*)?(?: (?:because|since|due) .*)?"
 )
-_THING = (
-    r"(?P<noun>match|matches|lines?|results?|hits?|occurrences?|entries|files?|references?|instances?"
-    r"|director(?:y|ies)|items?|paths?|usages?|mentions?|imports?|diff|changes?|differences|rows?)"
-)
-_ERRORS = (
-    r"(?:errors?|failures?|fails|issues?|problems?|violations?|regressions?|conflicts?|exceptions?"
-    r"|offenses|vulnerabilities|crashes|findings?|leaks?|complaints?|diagnostics?)"
-)
+_THING = rf"(?P<noun>{one_of('thing')})"
+_ERRORS = one_of("error")
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
 # A part of a file: what is in it is in the file.
@@ -325,17 +319,7 @@ _PART = (
     r"(?:(?:dev|peer|optional)?_?dependencies|scripts|front ?matter|exports|imports"
     r"|[a-z]\w* (?:section|block|object|array|table|header))"
 )
-_AROUND = (
-    r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
-    r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
-    r"|tags?|property|routes?|endpoints?|types?|errors?|names?|files?|tables?|once|appears?|present"
-    r"|first|last|too|again|somewhere|warnings?|notices?"
-    r"|version|badge|branch|found|output|banner|prefix|title|plugins?"
-    r"|(?:sub)?commands?|arguments?|parameters?|variables?|functions?|class|classes|methods?"
-    r"|modules?|packages?|services?|steps?"
-    r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
-    r"|dependencies|directories|directory|extension|permission|role|users?))*"
-)
+_AROUND = rf"(?: {one_of('around')})*"
 # `the 3 new groups`
 _TESTS = (
     rf"(?:(?!all\b){_PLAIN_WORD} |[1-9]\d* ){{0,4}}"
@@ -343,7 +327,7 @@ _TESTS = (
 )
 # `… for an empty table`
 _CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
-_CHECKED = "|".join(phrases("prose")["checked"])
+_CHECKED = one_of("checked")
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
 

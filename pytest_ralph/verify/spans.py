@@ -19,7 +19,7 @@ from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
 from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
-from pytest_ralph.verify.vocabulary import any_of, phrases
+from pytest_ralph.verify.vocabulary import any_of, one_of
 from pytest_ralph.verify.work import comes_after_checks, is_work
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _NEAR = 8
 # How many characters before a command are searched for its condition.
 _CONDITION_LENGTH = 300
-_BETWEEN = "|".join(phrases("prose")["between"])
-_BEFORE_VERDICT = "|".join(phrases("prose")["before verdict"])
-_NO_HEADING = "|".join(phrases("prose")["no heading"])
+_BETWEEN = one_of("between")
+_BEFORE_VERDICT = one_of("before verdict")
+_NO_HEADING = one_of("no heading")
 _CLAUSE_START = regex(r"[.;(]\s|\s\(")
 _PARENTHESES = regex(r"\([^()]*\)")
 _OR = any_of(
@@ -42,7 +42,7 @@ _OR = any_of(
     r"(?!\w)(?:,[^,`]+,)?\W*(?:(?:verify|check|confirm|ensure)\b[^`.;]*\s(?=via|with|using))?"
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
-_VERDICT = any_of("verdict", rf"\W*(?:(?:{_BEFORE_VERDICT})\s+)*")
+_VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 
 
@@ -138,11 +138,11 @@ def _is_for_failure(span: Span) -> bool:
     return _follows_command(span) and bool(_ON_FAILURE.match(span.lead))
 
 
-_SHOWN = any_of("shown", r"\b", rf"(?:\s+(?:{_BETWEEN})){{0,3}}(?:(?![.;]\s)\W)*$")
+_SHOWN = any_of("shown", r"\b", rf"(?:\s+{_BETWEEN}){{0,3}}(?:(?![.;]\s)\W)*$")
 # `Use `x``, but not `the page uses `x``.
 _USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 # `Build output: `make``: a heading over the command, which only looks like `prints: `x``.
-_HEADING = any_of("heading", rf"(?:(?!(?:{_NO_HEADING})\s)[^\s`]+\s+)*", r"\s*:\s*")
+_HEADING = any_of("heading", rf"(?:(?!{_NO_HEADING}\s)[^\s`]+\s+)*", r"\s*:\s*")
 # These look something up; they are never what a page shows.
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 
@@ -189,9 +189,7 @@ def _is_bare_word(span: Span) -> bool:
 # `(1) `make``, `b) `make test``
 _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
 # In front of a command line: the start of its clause, or words that lead to it.
-_LEADS_TO = any_of(
-    "leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:(?:{_BETWEEN})\s+)*$"
-)
+_LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
 # `(unit) `make test`, (in `web`) `npm test``
 _LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
 # `Exit code 2 from `x``, `no errors in `x``

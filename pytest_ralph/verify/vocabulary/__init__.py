@@ -36,7 +36,13 @@ def words(table: str, key: str) -> frozenset[str]:
 
 def any_of(key: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return a pattern for any entry of one key of prose.txt, with what must stand around it."""
-    return regex(rf"{before}(?:{'|'.join(phrases('prose')[key])}){after}", re.IGNORECASE)
+    return regex(f"{before}{one_of(key)}{after}", re.IGNORECASE)
+
+
+def one_of(key: str) -> str:
+    """Return the part of a pattern that stands for any entry of one key of prose.txt."""
+    entries = "|".join(phrases("prose")[key])
+    return f"(?:{entries})"
 
 
 @cache
