@@ -427,11 +427,10 @@ _LAST_CLAUSE = regex(
     r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
 )
 # What only joins a command to the next one.
-_CONNECTIVE = regex(
-    r"[\s,;]*\b(?:and then|(?:and )?finally|(?:and )?lastly|followed by|and|or|then|plus"
-    r"|y|e|i|o|ou|et|puis|und|oder|dann|и|или|或者?|并且|且|和)(?: either)?"
-    r"(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
-    re.IGNORECASE,
+_CONNECTIVE = any_of(
+    "connective",
+    r"[\s,;]*\b",
+    r"(?: either)?(?: (?:run|rerun|execute|运行|执行|実行))?\W*$",
 )
 _SERVER = any_of("server", "", "$")
 _LOOKING = any_of("looking", r"\b", r"\b")
