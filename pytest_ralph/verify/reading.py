@@ -258,7 +258,7 @@ class Reading:
             self._take_words(before)
         shared = found[-1].after if _speaks_of_all(found) else ""
         directory = directory_of(found) or self.directory
-        for mention, is_alternative, is_in_brackets in _with_alternatives(found):
+        for mention in _with_alternatives(found):
             demands = self._demands_of(mention, shared, is_only=len(found) == 1)
             if demands is None:
                 continue
@@ -268,7 +268,7 @@ class Reading:
                 # `cd web`, …, `cd api`: both lie in the root.
                 directory = None
             check = demands.applied_to(Check(mention.command, directory=directory))
-            self.asked.append(Asked(check, is_alternative, is_in_brackets))
+            self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
             if entered:
                 directory = _joined(directory, entered["path"])
                 self.directory = directory
@@ -354,38 +354,30 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
     return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
 
 
-def _with_alternatives(found: Sequence[Mention]) -> list[tuple[Mention, bool, bool]]:
-    """Return each command, whether it is an alternative, and whether it is one in brackets."""
-    in_brackets = _alternatives_in_brackets(found)
-    return list(zip(found, _alternatives(found, in_brackets), in_brackets, strict=True))
-
-
-def _alternatives_in_brackets(found: Sequence[Mention]) -> list[bool]:
-    """Return for each command whether it stands in brackets that begin with "or"."""
-    inside: list[bool] = []
+def _with_alternatives(found: Sequence[Mention]) -> list[Mention]:
+    """Return the commands; those in brackets that begin with "or" are alternatives."""
+    marked: list[Mention] = []
     is_open = False
     for mention in found:
         if ")" in mention.before:
             is_open = False
         if mention.is_alternative and _INSTEAD_IN_BRACKETS.search(in_english(mention.before)):
             is_open = True
-        inside.append(is_open)
-    return inside
+        if is_open:
+            marked.append(mention._replace(is_alternative=True, is_in_brackets=True))
+        else:
+            marked.append(mention)
+    _mark_lists(marked)
+    return marked
 
 
-def _alternatives(found: Sequence[Mention], in_brackets: Sequence[bool]) -> list[bool]:
-    """Return for each command whether it is an alternative to the one before.
-
-    In `A, B or C` B is one too.
-    """
-    alternatives: list[bool] = []
+def _mark_lists(found: list[Mention]) -> None:
+    """Mark B as an alternative in `A, B or C`."""
     is_list = False
-    for mention, is_aside in zip(reversed(found), reversed(in_brackets), strict=True):
-        is_in_list = is_list and mention.before.strip() == ","
-        is_alternative = mention.is_alternative or is_in_list or is_aside
-        alternatives.append(is_alternative)
-        is_list = is_alternative and not is_aside
-    return alternatives[::-1]
+    for index, mention in reversed(list(enumerate(found))):
+        if is_list and mention.before.strip() == ",":
+            found[index] = mention._replace(is_alternative=True)
+        is_list = found[index].is_alternative and not mention.is_in_brackets
 
 
 def _claim_before(words: str) -> str:

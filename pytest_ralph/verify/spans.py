@@ -446,6 +446,8 @@ class Mention(NamedTuple):
     is_alternative: bool = False
     # Whether it is named but not required, so that it is only reported.
     is_optional: bool = False
+    # Whether it is an alternative in brackets: "`make lint` (or `make check`)".
+    is_in_brackets: bool = False
 
 
 def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
