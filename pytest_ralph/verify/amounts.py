@@ -122,9 +122,13 @@ def _exact_amount(said: Statement) -> Expect | None:
 
 def _is_part_of_output(said: Statement) -> bool:
     """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
-    if said.op != "==" or said.noun or counts_only(said.command):
+    if said.op != "==" or said.noun:
         return False
-    return said.verb == "contains" or bool(_AT_ONE_END.search(said.clause.source))
+    if counts_only(said.command):
+        return False
+    if said.verb == "contains":
+        return True
+    return _AT_ONE_END.search(said.clause.source) is not None
 
 
 def _is_zero(said: Statement) -> bool:
@@ -139,7 +143,9 @@ def _may_be_status(said: Statement) -> bool:
     """Whether it may be an exit status: "returns 1"."""
     if said.noun or said.verb not in RESULT_VERBS:
         return False
-    return said.op == "==" or (said.op, said.number) == ("!=", 0)
+    if said.op == "!=":
+        return said.number == 0
+    return said.op == "=="
 
 
 def _status(said: Statement) -> Expect:
@@ -157,15 +163,15 @@ def _expect_count(said: Statement) -> Answer:
     command = said.command
     if _is_zero(said) and hides_zero(command):
         return expect_nothing(command)
-    if said.is_of_each and said.op != "==" and counts_several_files(command):
+    if _is_of_each_line(said):
+        op = "==" if command.stdout is Stdout.COUNT else "each_line=="
+        return [Expect("stdout", op, said.number)]
+    if said.is_of_each and counts_several_files(command):
         # What each of several files is compared with cannot be said of their sum.
         return None
     if command.stdout is Stdout.COUNT:
         return [_printed(said)]
-    if _is_of_each_line(said):
-        return [Expect("stdout", "each_line==", said.number)]
-    total = _expect_total("sum", said)
-    return [total or _printed(said)]
+    return [_expect_total("sum", said) or _printed(said)]
 
 
 def _expect_outcome(said: Statement) -> Answer:
@@ -190,12 +196,12 @@ def _expect_listing(said: Statement) -> Answer:
         return [_printed(said)]
     if shows_contents(said.command):
         return _expect_contents(said)
-    if said.noun and not _is_one_per_line(said):
-        return None
     if said.is_of_each:
         # "one match in each of `a` and `b`" says nothing about their sum.
         return None
-    if said.verb in ("with", "shows") and not said.noun:
+    if said.noun and not _is_one_per_line(said):
+        return None
+    if not said.noun and said.verb in ("with", "shows"):
         # "shows 5": a number of lines, or one that stands in a line.
         return None
     return _expect_lines(said)
@@ -206,9 +212,11 @@ def _expect_contents(said: Statement) -> Answer:
 
     "2 changed lines" of a difference are not the lines that it prints.
     """
+    if not said.noun:
+        return [_printed(said)]
     if said.noun.startswith("line"):
         return _expect_lines(said)
-    return None if said.noun else [_printed(said)]
+    return None
 
 
 def _is_one_per_line(said: Statement) -> bool:
@@ -219,7 +227,8 @@ def _is_one_per_line(said: Statement) -> bool:
     if _LINES.match(said.noun) or lists_names(said.command):
         return True
     written = said.command.text.lower()
-    return any(word.rstrip("s") in written for word in said.noun.split())
+    singulars = [word.rstrip("s") for word in said.noun.split()]
+    return any(word in written for word in singulars)
 
 
 def _expect_of_tool(said: Statement) -> Answer:
@@ -227,7 +236,8 @@ def _expect_of_tool(said: Statement) -> Answer:
         return _expect_lines(said)
     if said.noun:
         return None
-    if said.is_of_tool and said.number <= 2 and _may_be_status(said):
+    is_small = said.number <= 2
+    if said.is_of_tool and is_small and _may_be_status(said):
         return [_status(said)]
     if said.command.last.role == "test":
         # "`pytest` → 125": what it has counted is somewhere in its report.

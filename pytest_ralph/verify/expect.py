@@ -137,7 +137,9 @@ def _with_printed_words_quoted(command: Command, said: str) -> str:
 
 def _quote_bare_word(found: re.Match[str]) -> str:
     word = found["word"]
-    if word in _DESCRIBING or word.endswith("s") or word.startswith("non-"):
+    if word in _DESCRIBING or word.endswith("s"):
+        return found[0]
+    if word.startswith("non-"):
         return found[0]
     is_known = normalise(word) != word
     if is_known and word != "ok":
@@ -227,8 +229,9 @@ def _created_files(command: Command, clause: Clause) -> list[str]:
         return []
     paths: list[str] = []
     for value in Statement(command, clause, made).values:
-        is_quotation = value.kind == "quote" and "." not in value.text
-        if is_quotation or not _PATH.fullmatch(value.text):
+        if not _PATH.fullmatch(value.text):
+            return []
+        if value.kind == "quote" and "." not in value.text:
             # "writes "done"": a text, not a file.
             return []
         paths.append(value.text)
@@ -264,15 +267,17 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     kept: list[Expect] = []
     stated: set[str] = set()
     for one in expects:
-        if one.stream == "exit" and one.value and NONZERO in kept:
+        is_status = one.stream == "exit"
+        if is_status and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
             kept[kept.index(NONZERO)] = one
-        if one.stream == "exit" or one.op in _WHOLE_OPS:
+        if is_status or one.op in _WHOLE_OPS:
             if one.stream in stated:
                 continue
             stated.add(one.stream)
-        if one not in kept and not _is_part_of_demanded(one, kept):
-            kept.append(one)
+        if one in kept or _is_part_of_demanded(one, kept):
+            continue
+        kept.append(one)
     return kept
 
 
@@ -337,13 +342,15 @@ def _form(text: str) -> re.Pattern[str]:
 
 def _may_fail(said: Statement) -> bool:
     """An HTTP client that receives an error response has still succeeded."""
-    return statements.is_about_this_run(said) and not is_http(said.command)
+    if is_http(said.command):
+        return False
+    return statements.is_about_this_run(said)
 
 
 def _is_raised(said: Statement) -> bool:
-    if said.command.stdout is Stdout.LINES or not statements.names_exception(said):
+    if said.command.stdout is Stdout.LINES:
         return False
-    return _may_fail(said)
+    return statements.names_exception(said) and _may_fail(said)
 
 
 def _prints_what_can_be_counted(said: Statement) -> bool:
@@ -352,8 +359,9 @@ def _prints_what_can_be_counted(said: Statement) -> bool:
 
 def _is_clean(said: Statement) -> bool:
     """`git status --short` is clean."""
-    is_terse = _TERSE_STATUS.search(said.command.text) is not None
-    return is_terse and "clean" in said.clause.source.lower()
+    if "clean" not in said.clause.source.lower():
+        return False
+    return _TERSE_STATUS.search(said.command.text) is not None
 
 
 def _has_texts(said: Statement) -> bool:

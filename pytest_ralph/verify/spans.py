@@ -119,11 +119,15 @@ _BREAK = regex(r"\s*[,;:(—–-]")
 
 def _ends_here(span: Span) -> bool:
     """Whether the words behind a span are about it, not about the command that follows."""
-    if span.is_offered or _JOINED_CONDITION.match(span.after):
+    if span.is_offered:
         return False
+    if _JOINED_CONDITION.match(span.after):
+        return False
+    if len(span.following) == 1:
+        return True
     # `make check`, if it fails, `make clean`
-    starts_clause = _BREAK.match(span.after) and _ON_FAILURE.match(span.after)
-    return not (starts_clause and len(span.following) > 1)
+    starts_clause = _BREAK.match(span.after) is not None
+    return not (starts_clause and _ON_FAILURE.match(span.after))
 
 
 def _follows_condition(span: Span) -> bool:
@@ -148,7 +152,9 @@ _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 
 
 def _is_shown(span: Span) -> bool:
-    if not _SHOWN.search(span.lead) or _USE.match(span.clause):
+    if not _SHOWN.search(span.lead):
+        return False
+    if _USE.match(span.clause):
         return False
     if span.likeness is Likeness.SURE:
         return not _is_headed(span)
@@ -207,11 +213,16 @@ def _is_asked_for(span: Span) -> bool:
 
     "Fixes the crash in `npm run build`" mentions one in passing.
     """
-    if span.is_offered or span.text.lstrip().startswith("&&"):
+    if span.is_offered:
         return True
-    if _LABEL_IN_BRACKETS.search(span.before) or _LEADS_TO.search(span.before):
+    if span.text.lstrip().startswith("&&"):
         return True
-    return bool(_RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause))
+    if _LABEL_IN_BRACKETS.search(span.before):
+        return True
+    if _LEADS_TO.search(span.before):
+        return True
+    of_result = _RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause)
+    return of_result is not None
 
 
 def _is_command_line(span: Span) -> bool:
@@ -245,10 +256,12 @@ def _is_judged(span: Span) -> bool:
 
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if len(span.following) < 2 or not _may_be_command_line(span):
+    if not _may_be_command_line(span):
         return False
-    is_joined = _JOINING.fullmatch(span.said_after)
-    return is_joined is not None and likeness(span.following[1].text) is not Likeness.NONE
+    if len(span.following) < 2 or not _JOINING.fullmatch(span.said_after):
+        return False
+    joined = span.following[1]
+    return likeness(joined.text) is not Likeness.NONE
 
 
 # In front of everything else these are commands; anywhere else they are mostly values.
@@ -262,7 +275,9 @@ _OUTCOME = any_of("outcome")
 
 def _stands_by_itself(span: Span) -> bool:
     """Nothing is said behind it, and nothing before makes it a result of another command."""
-    if span.name_before is not None or not _may_be_command_line(span):
+    if not _may_be_command_line(span):
+        return False
+    if span.name_before is not None:
         # "no change to `react`, `prisma`": packages.
         return False
     if not span.earlier and _is_whole_command(span):

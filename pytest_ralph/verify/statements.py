@@ -170,7 +170,9 @@ class Statement(NamedTuple):
 
 def _without_open_end(text: str) -> str:
     cut = _OPEN_END.fullmatch(text)
-    return cut["start"] if cut and _NOT_LITERAL.search(text) else text
+    if cut is None or not _NOT_LITERAL.search(text):
+        return text
+    return cut["start"]
 
 
 # What is expected: nothing if the exit status says it already, None if that cannot be said.
@@ -208,11 +210,15 @@ def is_about_this_run(said: Statement) -> bool:
 
     Tests have no input: they fail on what they test.
     """
-    return not said.group("where") or bool(_RUNS_TESTS.search(said.command.text))
+    if not said.group("where"):
+        return True
+    return _RUNS_TESTS.search(said.command.text) is not None
 
 
 def runs_tests(command: Command) -> bool:
-    return command.last.role == "test" or bool(_RUNS_TESTS.search(command.text))
+    if command.last.role == "test":
+        return True
+    return _RUNS_TESTS.search(command.text) is not None
 
 
 def tests_fail(said: Statement) -> Answer:
@@ -256,22 +262,26 @@ def silence(said: Statement) -> Answer:
     if said.is_of_each and lists_names(command):
         # `ls a b`: "both empty" is about the files.
         return None
-    if said.is_of_each and said.clause.goes_on and shows_contents(command):
+    is_of_further = said.is_of_each and said.clause.goes_on
+    if is_of_further and shows_contents(command):
         # `git diff`: "keys only, all empty" is about what it shows.
         return None
-    if said.clause.source != "empty" or compares(command):
-        return expect_nothing(command)
-    # "`npm test` runs (empty)": the suite is.
-    return None if said.is_of_tool else expect_nothing(command)
+    may_be_suite = said.is_of_tool and not compares(command)
+    if may_be_suite and said.clause.source == "empty":
+        # "`npm test` runs (empty)": the suite is.
+        return None
+    return expect_nothing(command)
 
 
 def no_lines(said: Statement) -> Answer:
     command = said.command
     if said.noun in _DIFFERENCES:
-        is_in_output = compares(command)
+        is_of_output = compares(command)
+    elif said.is_of_tool:
+        is_of_output = said.noun.startswith(_IN_OUTPUT)
     else:
-        is_in_output = not said.is_of_tool or said.noun.startswith(_IN_OUTPUT)
-    return expect_nothing(command) if is_in_output else None
+        is_of_output = True
+    return expect_nothing(command) if is_of_output else None
 
 
 def no_errors(said: Statement) -> Answer:
@@ -317,9 +327,9 @@ def outcome_word(said: Statement) -> Answer:
     word = said.texts[0]
     if word in said.command.text:
         return None
-    is_stated = said.verb in RESULT_VERBS
-    is_shouted = not said.verb and said.values[0].kind == "capitals"
-    if not is_stated and not is_shouted:
+    if said.verb and said.verb not in RESULT_VERBS:
+        return None
+    if not said.verb and said.values[0].kind != "capitals":
         return None
     if word.upper() in _PASSING:
         return []
@@ -329,12 +339,15 @@ def outcome_word(said: Statement) -> Answer:
 
 
 def not_contained(said: Statement) -> Answer:
-    has_verb = said.group("negated") or said.verb not in ("", "with")
-    if said.is_of_tool and not has_verb and not said.is_about_output:
+    is_denied = said.group("negated") or said.verb not in ("", "with")
+    is_of_output = is_denied or said.is_about_output
+    if said.is_of_tool and not is_of_output:
         # "passes with no `any` types" is about the code.
         return None
-    # "is not `main`" does not exclude `maintenance`.
-    op = "!=" if _IS_NOT.search(said.clause.source) else "not_contains"
+    op = "not_contains"
+    if _IS_NOT.search(said.clause.source):
+        # "is not `main`" does not exclude `maintenance`.
+        op = "!="
     return [Expect("stdout", op, text) for text in said.texts]
 
 
@@ -398,8 +411,10 @@ def named_in_command(said: Statement) -> Answer:
     field = said.group("field")
     if field:
         names = [name for name in names if name.strip(":").lower() == field]
-    elif len(names) != (2 if said.group("both") else said.number):
-        return None
+    else:
+        count = 2 if said.group("both") else said.number
+        if len(names) != count:
+            return None
     return [Expect("stdout", "contains", name) for name in names] or None
 
 
