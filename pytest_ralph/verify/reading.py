@@ -238,36 +238,43 @@ class Reading:
 
     def _is_in_last(self, command: str) -> bool:
         """Whether a command is one of the lines of the script that was read last."""
-        return bool(self.asked) and command in self.commands[-1].split("\n")
+        if not self.asked:
+            return False
+        return command in self.commands[-1].split("\n")
 
     def _take_words(self, words: str) -> None:
         """Read a passage without a command: `Expected: 3` is about the command before it."""
         if _JOINER.fullmatch(words):
             return
         last = self.asked[-1]
-        demands = read_expectations(last.check.command, words)
+        check = last.check
+        demands = read_expectations(check.command, words)
         if not words.endswith(":"):
             self.unread += demands.unread
-        if _states_result(words) and not last.check.expect:
-            self.asked[-1] = last._replace(check=demands.applied_to(last.check))
+        if not check.expect and _states_result(words):
+            check = demands.applied_to(check)
+            self.asked[-1] = last._replace(check=check)
 
     def _take_commands(self, found: Sequence[Mention]) -> None:
         """Take the commands of one passage, each with what is said of it."""
         before = found[0].before
         if self.asked and _states_result(before):
             self._take_words(before)
+        is_only = len(found) == 1
         shared = found[-1].after if _speaks_of_all(found) else ""
         directory = directory_of(found) or self.directory
         for mention in _with_alternatives(found):
-            demands = self._demands_of(mention, shared, is_only=len(found) == 1)
+            demands = self._demands_of(mention, shared, is_only)
             if demands is None:
                 continue
             self.unread += demands.unread
+
             entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
             if entered and not entered["path"].startswith(".."):
                 # `cd web`, …, `cd api`: both lie in the root.
                 directory = None
-            check = demands.applied_to(Check(mention.command, directory=directory))
+            check = Check(mention.command, directory=directory)
+            check = demands.applied_to(check)
             self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
             if entered:
                 directory = _joined(directory, entered["path"])
@@ -293,18 +300,20 @@ class Reading:
 
     def _expected_elsewhere(self, mention: Mention, shared: str, is_only: bool) -> Sequence[Expect]:
         """Return what is said of a command in another place than right behind it."""
-        expect = read_expectations(mention.command, shared).expect
+        command = mention.command
+        expect = read_expectations(command, shared).expect
         if expect:
             return expect
-        if _NONE_OF_IT.fullmatch(mention.before) and searches(Command.parse(mention.command)):
+        before = mention.before
+        if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
             return [EMPTY]
-        if is_only and _is_lead(mention.before):
-            stated = read_expectations(mention.command, _LEAD_END.sub("", mention.before))
-            if _DIGIT.search(mention.before):
+        if is_only and _is_lead(before):
+            stated = read_expectations(command, _LEAD_END.sub("", before))
+            if _DIGIT.search(before):
                 self.unread += stated.unread
             return stated.expect
         if _EVERY.search(self.common):
-            return read_expectations(mention.command, self.common.rstrip(":")).expect
+            return read_expectations(command, self.common.rstrip(":")).expect
         return ()
 
     def _take_claim(self, first: Mention, index: int) -> None:
@@ -317,13 +326,14 @@ class Reading:
         if not claim:
             return
         demands = read_expectations(first.command, claim)
-        is_about_files = demands.files and not demands.expect and not demands.unread
-        if not is_about_files or index == len(self.asked):
+        files = demands.files
+        asks_more = demands.expect or demands.unread
+        if not files or asks_more or index == len(self.asked):
             self.unread.append(claim)
             return
         asked = self.asked[index]
-        files = (*demands.files, *asked.check.files)
-        self.asked[index] = asked._replace(check=asked.check._replace(files=files))
+        check = asked.check._replace(files=(*files, *asked.check.files))
+        self.asked[index] = asked._replace(check=check)
 
 
 def _states_result(words: str) -> bool:
@@ -348,10 +358,13 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
         return True
     if not _PLURAL.match(words):
         return False
-    programs = {Command.parse(mention.command).last.program for mention in found}
-    if len(programs) > 1:
-        return False
-    return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
+    program = Command.parse(found[0].command).last.program
+    for mention in found[1:]:
+        if not _JOINER.fullmatch(in_english(mention.before)):
+            return False
+        if Command.parse(mention.command).last.program != program:
+            return False
+    return True
 
 
 def _with_alternatives(found: Sequence[Mention]) -> list[Mention]:
@@ -391,4 +404,6 @@ def _claim_before(words: str) -> str:
 
 
 def _is_lead(words: str) -> bool:
-    return bool(_LEAD.match(words) and _LEAD_END.search(words))
+    if not _LEAD.match(words):
+        return False
+    return _LEAD_END.search(words) is not None

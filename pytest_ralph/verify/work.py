@@ -44,8 +44,10 @@ def is_work(command_line: str) -> bool:
 
 def changes_repository(command_line: str) -> bool:
     """Whether a command only does work, such as `git commit`, `git stash` or `rm -r dist`."""
+    if not is_work(command_line):
+        return False
     stages = Command.parse(command_line).own_stages
-    return any(map(_changes_history_or_files, stages)) and is_work(command_line)
+    return any(map(_changes_history_or_files, stages))
 
 
 def comes_after_checks(command_line: str, earlier: Sequence[str]) -> bool:

@@ -50,7 +50,8 @@ def phrases(table: str) -> dict[str, list[str]]:
     """Return the entries of every key, where an entry may be several words."""
     found: dict[str, list[str]] = {}
     for key, row in _rows(table):
-        found.setdefault(key, []).extend(row.split(" | "))
+        entries = found.setdefault(key, [])
+        entries += row.split(" | ")
     return found
 
 
@@ -107,9 +108,13 @@ def _length(entry: str) -> tuple[int, int]:
     """Return how many letters an entry matches at least, and how long it is itself."""
     shortest = _LOOK_AROUND.sub("", entry)
     while group := _GROUP.search(shortest):
-        kept = "" if group["optional"] else min(group["inside"].split("|"), key=len)
-        shortest = shortest[: group.start()] + kept + shortest[group.end() :]
-    return len(_OPTIONAL_LETTER.sub("", shortest)), len(entry)
+        choices = group["inside"].split("|")
+        kept = "" if group["optional"] else min(choices, key=len)
+        before = shortest[: group.start()]
+        behind = shortest[group.end() :]
+        shortest = f"{before}{kept}{behind}"
+    shortest = _OPTIONAL_LETTER.sub("", shortest)
+    return len(shortest), len(entry)
 
 
 def _first_letters(entry: str) -> frozenset[str]:
@@ -155,19 +160,22 @@ def _split_group(entry: str) -> tuple[list[str], str]:
 
 def _bounded(entry: str) -> str:
     """Return the pattern of an entry that does not match inside a longer word."""
-    if any(ord(letter) >= _FIRST_CJK for letter in entry):
+    if max(map(ord, entry)) >= _FIRST_CJK:
         return entry
     first = entry.lstrip("(?:")[0]
-    before = r"(?<![\w-])" if first.isalpha() else ""
-    after = r"(?![\w-])" if entry[-1].isalpha() or entry[-1] in "?)" else ""
-    return f"{before}{entry}{after}"
+    last = entry[-1]
+    if first.isalpha():
+        entry = rf"(?<![\w-]){entry}"
+    if last.isalpha() or last in "?)":
+        entry = rf"{entry}(?![\w-])"
+    return entry
 
 
 @cache
 def _rows(table: str) -> list[tuple[str, str]]:
-    text = Path(__file__).with_name(f"{table}.txt").read_text(encoding="utf-8")
+    file = Path(__file__).with_name(f"{table}.txt")
     rows: list[tuple[str, str]] = []
-    for line in text.split("\n"):
+    for line in file.read_text(encoding="utf-8").split("\n"):
         if line and not line.startswith("#"):
             key, _, row = line.partition(": ")
             rows.append((key, row))
