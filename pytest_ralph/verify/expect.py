@@ -204,7 +204,8 @@ def _read_clause(command: Command, clause: Clause, is_about_output: bool = False
     files = _created_files(command, clause)
     if files:
         return Demands(files=files)
-    for text in (clause.text, _without_tail(command, clause)):
+    texts = dict.fromkeys((clause.text, _without_tail(command, clause)))
+    for text in texts:
         for pattern in PATTERNS:
             match = pattern.form.fullmatch(text)
             if match is None:
