@@ -45,6 +45,21 @@ _OR = any_of(
 _VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
 _LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
 
+# `(1) `make``, `b) `make test``
+_NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
+# In front of a command line: the start of its clause, or words that lead to it.
+_LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
+# `(unit) `make test`, (in `web`) `npm test``
+_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
+# `Exit code 2 from `x``, `no errors in `x``
+_RESULT_OF = any_of(
+    "result", r"\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
+)
+# `There are no matches for `x``
+_NONE_IN = regex(
+    r"\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
+)
+
 
 class Use(Enum):
     """What a span is in the sentence."""
@@ -98,6 +113,23 @@ class Span:
     def is_offered(self) -> bool:
         """Whether `or` stands right before the span."""
         return bool(_OR.search(self.before))
+
+    @cached_property
+    def is_asked_for(self) -> bool:
+        """Whether it starts its clause, or stands behind words that lead to a command.
+
+        "Fixes the crash in `npm run build`" mentions one in passing.
+        """
+        if self.is_offered:
+            return True
+        if self.text.lstrip().startswith("&&"):
+            return True
+        if _LABEL_IN_BRACKETS.search(self.before):
+            return True
+        if _LEADS_TO.search(self.before):
+            return True
+        of_result = _RESULT_OF.match(self.clause) or _NONE_IN.match(self.clause)
+        return of_result is not None
 
     @cached_property
     def said_after(self) -> str:
@@ -192,57 +224,24 @@ def _is_bare_word(span: Span) -> bool:
     return span.text not in load_programs().alone
 
 
-# `(1) `make``, `b) `make test``
-_NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
-# In front of a command line: the start of its clause, or words that lead to it.
-_LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
-# `(unit) `make test`, (in `web`) `npm test``
-_LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
-# `Exit code 2 from `x``, `no errors in `x``
-_RESULT_OF = any_of(
-    "result", r"\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
-)
-# `There are no matches for `x``
-_NONE_IN = regex(
-    r"\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
-)
-
-
-def _is_asked_for(span: Span) -> bool:
-    """Whether it starts its clause, or stands behind words that lead to a command.
-
-    "Fixes the crash in `npm run build`" mentions one in passing.
-    """
-    if span.is_offered:
-        return True
-    if span.text.lstrip().startswith("&&"):
-        return True
-    if _LABEL_IN_BRACKETS.search(span.before):
-        return True
-    if _LEADS_TO.search(span.before):
-        return True
-    of_result = _RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause)
-    return of_result is not None
-
-
 def _is_command_line(span: Span) -> bool:
-    return span.likeness is Likeness.SURE and _is_asked_for(span)
+    return span.likeness is Likeness.SURE and span.is_asked_for
 
 
 def _may_be_command_line(span: Span) -> bool:
-    return span.likeness is Likeness.MAYBE and _is_asked_for(span)
+    return span.likeness is Likeness.MAYBE and span.is_asked_for
 
 
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 
 
-def _is_no_function(span: Span) -> bool:
-    """ "`test_model` imports and runs `fit_model`" names a function."""
+def _is_run_by_reader(span: Span) -> bool:
+    # "`test_model` imports and runs `fit_model`" names a function.
     return not _RUNS.search(span.before)
 
 
-def _is_no_part(span: Span) -> bool:
-    """ "`make config` → `config` exits 0" names a part of the command before."""
+def _is_not_part_of_command(span: Span) -> bool:
+    # "`make config` → `config` exits 0" names a part of the command before.
     return f" {span.text}" not in span.before
 
 
@@ -422,9 +421,9 @@ RULES = (
         "told to run",
         Use.RUN,
         before=any_of("run", r"\b", r"\W*$"),
-        when=_is_no_function,
+        when=_is_run_by_reader,
     ),
-    SpanRule("exit status behind", Use.RUN, after=_STATUS_BEHIND, when=_is_no_part),
+    SpanRule("exit status behind", Use.RUN, after=_STATUS_BEHIND, when=_is_not_part_of_command),
     SpanRule("judged", Use.RUN, when=_is_judged),
     SpanRule("in a row with a command", Use.RUN, when=_is_in_a_row),
     SpanRule("by itself", Use.RUN, when=_stands_by_itself),
