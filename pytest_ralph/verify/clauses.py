@@ -172,7 +172,8 @@ class _Splitter:
         first, *further = _SENTENCE_END.split(text)
         found: list[Clause] = []
         joints = ["", *further[::2]]
-        for joint, written in zip(joints, [first, *further[1::2]], strict=True):
+        sentences = [first, *further[1::2]]
+        for joint, written in zip(joints, sentences, strict=True):
             sentence = _PASS_LABEL.sub("expected", written)
             if _GREEN_LATER.match(self._source(sentence)):
                 found.clear()
@@ -231,8 +232,9 @@ class _Splitter:
         return tidied(written.strip().removeprefix("->"))
 
     def _quote(self, reference: re.Match[str]) -> str:
-        values = [self.values[index] for index in split_indexes(reference[1])]
-        return ", ".join(f"`{value.text}`" for value in values)
+        indexes = split_indexes(reference[1])
+        texts = [self.values[index].text for index in indexes]
+        return ", ".join(f"`{text}`" for text in texts)
 
     def _is_further_text(self, sentence: str) -> bool:
         """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""

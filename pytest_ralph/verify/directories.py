@@ -60,9 +60,9 @@ def without_directory(words: str) -> str:
         return words[root.end() :]
     lead = len(words) - len(words.lstrip(_LEAD))
     named = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
-    if named is None or _name_in(named) is None:
-        return words
-    return words[named.end() :]
+    if named and _name_in(named):
+        return words[named.end() :]
+    return words
 
 
 def _name_in(match: re.Match[str] | None) -> str | None:

@@ -96,8 +96,9 @@ def with_expected(verify: Verify, words: str) -> Verify:
 
 
 def _is_one_span(text: str) -> bool:
-    is_enclosed = text[0] == text[-1] == "`"
-    return is_enclosed and text.count("`") == 2 and "\n" not in text
+    if text.count("`") != 2 or "\n" in text:
+        return False
+    return text[0] == text[-1] == "`"
 
 
 def may_have_placeholder(command: str) -> bool:

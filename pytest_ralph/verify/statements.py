@@ -131,8 +131,9 @@ class Statement(NamedTuple):
     @property
     def values(self) -> list[Value]:
         written = self.group("values") or self.group("created")
-        indexes = split_indexes(written) if written else []
-        return [self.clause.values[index] for index in indexes]
+        if not written:
+            return []
+        return [self.clause.values[index] for index in split_indexes(written)]
 
     @property
     def texts(self) -> list[str]:
