@@ -170,8 +170,7 @@ def _is_incomplete(text: str) -> bool:
     first, *arguments = text.split() or [""]
     if "--version" in arguments:
         return False
-    has_operands = not all(word.startswith("-") for word in arguments)
-    if first in _NEED_OPERANDS and not has_operands:
+    if first in _NEED_OPERANDS and all(word.startswith("-") for word in arguments):
         return True
     return first in _READ_INPUT and _lacks_input(first, text)
 
