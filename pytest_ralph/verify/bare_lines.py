@@ -9,6 +9,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import (
+    QUOTED,
     Likeness,
     is_only_words,
     likeness,
@@ -62,7 +63,7 @@ _CONDITION = regex(
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
 # `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
 _NEXT_SENTENCE = regex(r"\w[.;] (?!Rscript )[A-Z][a-z-]+ [A-Za-z]")
-_QUOTED = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_QUOTED = regex(QUOTED)
 _SERVER = any_of("server", "", "$")
 _PROSE_WORDS = words("prose", "prose line")
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.vocabulary import phrases, words
 
+# The part of a pattern that stands for a text in the quotes of a shell.
+QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\""
 _EVERYDAY = words("prose", "everyday")
 _VERBS = words("prose", "verb")
 _SHELL_WORDS = frozenset("for while until if case ! [ [[ (( ( { . set function".split())

@@ -10,6 +10,7 @@ import pyromark
 
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.commands import QUOTED
 from pytest_ralph.verify.translate import in_english
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ _ESCAPED = "\ue000"
 _QUOTE_MARK = regex(r"\n([ \t]*)>")
 _BLOCKS = frozenset(("Item", "Paragraph", "Heading", "CodeBlock"))
 # Where a line of a code span ends outside quotes and without a backslash.
-_LINE_BREAK = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?P<break>[ \t]*\n[ \t]*)", re.DOTALL)
-_QUOTED = regex(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"")
+_LINE_BREAK = regex(rf"{QUOTED}|\\.|(?P<break>[ \t]*\n[ \t]*)", re.DOTALL)
+_QUOTED = regex(rf"\\.|{QUOTED}")
 
 
 class Piece(NamedTuple):
