@@ -9,6 +9,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import (
+    QUOTED,
     Likeness,
     is_only_words,
     likeness,
@@ -19,7 +20,7 @@ from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
-from pytest_ralph.verify.vocabulary import any_of, words
+from pytest_ralph.verify.vocabulary import any_of, one_of, words
 
 # A backslash continues a line.
 _LINE_END = regex(r"(?<!\\)\n")
@@ -41,12 +42,7 @@ _PREPARES = regex(
 )
 # Where the command ends and words about it begin.
 _REMARK = regex(
-    rf"{_COMMA}|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)"
-    r"|\s(?:\(|[→—–-]\s"
-    r"|--(?=\s(?:all|no|should|must|passe?s?|succeeds?|exits?|0|green|clean|works)\b)\s"
-    r"|->|=>|>=\s|(?:should|must|will)\s"
-    r"|(?:pass|passes|succeeds?|exits?|returns?|outputs?|prints?|shows?|is|are|fails?|completes?"
-    r"|works|reports (?:no|zero|0|only|success)|contains|and (?:verify|check|confirm|ensure))\b)",
+    rf"{_COMMA}|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)|\s{one_of('remark')}",
     re.IGNORECASE,
 )
 # `Files are gone: test -f a returns 1`
@@ -67,6 +63,7 @@ _CONDITION = regex(
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
 # `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
 _NEXT_SENTENCE = regex(r"\w[.;] (?!Rscript )[A-Z][a-z-]+ [A-Za-z]")
+_QUOTED = regex(QUOTED)
 _SERVER = any_of("server", "", "$")
 _PROSE_WORDS = words("prose", "prose line")
 
@@ -86,14 +83,15 @@ def with_backticks(text: str) -> str:
 
     The result is empty unless each statement is such a lead and a command.
     """
-    marked = []
+    marked: list[str] = []
     for statement in _split_at(_NEXT_STATEMENT, text.strip()):
         found = _LEAD.fullmatch(statement)
         if found is None:
             return ""
         command, remark = _split(found["rest"])
-        is_known = shows_command(command) or _is_known_call(command)
-        if not is_known or not _is_check(command) or _is_prose(command):
+        if _is_prose(command) or not _is_check(command):
+            return ""
+        if not _is_typed_or_known(command):
             return ""
         marked.append(f"{found['lead']} `{command}`{remark}")
     return "; ".join(marked)
@@ -115,22 +113,19 @@ def read_bare_lines(text: str) -> list[BareLine]:
 
 
 def _split_line(line: str) -> list[str]:
-    """Return the parts of a line that each are a command and the words about it."""
+    """Return the parts of a line that each are a command and the words about it.
+
+    A line without words about a command is one for the shell, and so is what begins with `cd`.
+    """
     if not line.strip():
         return []
     parts = _split_at(_NEXT_COMMAND, line)
     if len(parts) > 1 and all(likeness(part) is Likeness.SURE for part in parts):
         return parts
-    return _split_at_remarks(line)
-
-
-def _split_at_remarks(line: str) -> list[str]:
-    """Return the commands of `npm test passes; grep x f returns nothing`.
-
-    A line without words about a command is one for the shell, and so is what begins with `cd`.
-    """
+    # `npm test passes; grep x f returns nothing`
     parts = _split_at(_NEXT_STATEMENT, line)
-    if len(parts) == 1 or not any(_split(part)[1] for part in parts):
+    has_remark = any(_split(part)[1] for part in parts)
+    if len(parts) == 1 or not has_remark:
         return [line]
     found = parts[:1]
     for part in parts[1:]:
@@ -148,10 +143,12 @@ def _is_check(part: str) -> bool:
 
 def _split_at(joint: re.Pattern[str], line: str) -> list[str]:
     """Return the parts of a line between the joints that are not in quotes."""
-    ends = [match.span() for match in joint.finditer(_without_quoted(line))]
-    starts = [0, *(end for _, end in ends)]
-    stops = [*(start for start, _ in ends), len(line)]
-    return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    parts: list[str] = []
+    start = 0
+    for found in joint.finditer(_without_quoted(line)):
+        parts.append(line[start : found.start()])
+        start = found.end()
+    return [*parts, line[start:]]
 
 
 def _read_line(written: str) -> BareLine | None:
@@ -161,14 +158,13 @@ def _read_line(written: str) -> BareLine | None:
     command, remark = _split_translated(bare)
     if _FULL_STOP.search(command):
         command = _FULL_STOP.sub("", command)
-        if not shows_command(command) and not _is_known_call(command):
+        if not _is_typed_or_known(command):
             # `docker-compose e2e tests.` is a sentence.
             return None
-    if _is_prose(command):
-        return None
-
     found = likeness(command)
-    if found is not Likeness.NONE and has_placeholder(command):
+    if found is Likeness.NONE or _is_prose(command):
+        return None
+    if has_placeholder(command):
         return BareLine(unread=(bare,))
     if found is Likeness.SURE:
         if _CONDITION.search(_without_quoted(bare)):
@@ -186,21 +182,30 @@ def _is_known_call(command: str) -> bool:
     """Whether a line is a call of the table of programs and nothing else: `npm test`."""
     name = Command.parse(command).last.name
     known = name.count(" ")
-    return known > 0 and command.count(" ") == known + name.endswith(" run")
+    if name.endswith(" run"):
+        return command.count(" ") == known + 1
+    return known > 0 and command.count(" ") == known
+
+
+def _is_typed_or_known(command: str) -> bool:
+    return shows_command(command) or _is_known_call(command)
 
 
 def _is_prose(command: str) -> bool:
     if is_only_words(command) or _joins_unknown_words(command):
         return True
-    if _NEXT_SENTENCE.search(_without_quoted(command)):
+    unquoted = _without_quoted(command)
+    if _NEXT_SENTENCE.search(unquoted):
         return True
-    return not _PROSE_WORDS.isdisjoint(_without_quoted(command).lower().split())
+    return not _PROSE_WORDS.isdisjoint(unquoted.lower().split())
 
 
 def _joins_unknown_words(command: str) -> bool:
     """Whether words that are no known programs are joined: `lint && typecheck`."""
     steps = _SEPARATOR.split(command)
-    return len(steps) > 1 and any(likeness(step) is Likeness.WORD for step in steps)
+    if len(steps) == 1:
+        return False
+    return any(likeness(step) is Likeness.WORD for step in steps)
 
 
 def _split(line: str) -> tuple[str, str]:
@@ -223,4 +228,4 @@ def _split_translated(line: str) -> tuple[str, str]:
 
 def _without_quoted(line: str) -> str:
     """Return the line with quoted parts blanked out, every position kept."""
-    return re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"", lambda match: "Q" * len(match[0]), line)
+    return _QUOTED.sub(lambda quoted: "Q" * len(quoted[0]), line)

@@ -8,7 +8,6 @@ between quotes or backticks become `⟦0⟧`, `⟦1⟧`; several of them joined 
 from __future__ import annotations
 
 import re
-from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
@@ -16,7 +15,7 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, rewriter, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
 # An expectation is never stated further behind its command than this.
 _REACH = 1000
@@ -33,7 +32,7 @@ _VALUES = regex(
     r"|(?P<directory>(?<![\w./])[\w.-]+/(?=[\s,]|$))"
 )
 _CAPITALS = words("prose", "capitals")
-_LITERAL = any_of("literal", r"(?<![\w-])", r"(?![\w-])")
+_LITERAL = any_of("literal", r"(?<![\w-])(?P<literal>", r")(?![\w-])")
 _TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
@@ -51,7 +50,7 @@ _BRACKET_ENDS = regex(
     r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
     r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
 )
-_SENTENCE_END = regex(r"[;\n·•]|[.!?](?=\s|$)")
+_SENTENCE_END = regex(r"([;\n·•]|[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|but|AND|&&|&|--|[—–-]) "
@@ -106,12 +105,12 @@ class Value(NamedTuple):
 class Clause(NamedTuple):
     """One statement about a command.
 
-    `text` is in the fixed words, `values` are the texts it refers to, and `source` is how it was
-    written.
+    `text` is in the fixed words, or empty if it says nothing that can be asked of the command;
+    `values` are the texts it refers to, and `source` is how it was written.
     """
 
     text: str
-    values: tuple[Value, ...]
+    values: Sequence[Value]
     source: str
     # Whether it goes on behind another clause of the same sentence.
     goes_on: bool = False
@@ -121,46 +120,13 @@ class Clause(NamedTuple):
 
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
-    text = _BRACKET_ENDS.sub(_end_clause, in_english(words_after[:_REACH]))
-    values: list[Value] = []
-    text = _take_values(text, values)
-    remarks = [match[1] for match in _BRACKETS.finditer(text) if not _is_limit(match)]
-    found = _clauses_of_sentences(_BRACKETS.sub(_without_remark, text), values)
-    has_value = any(_REFERENCE.search(clause.text) for clause in found)
-    for remark in remarks:
-        if _TOLD.match(remark) or (has_value and _CONTRAST.fullmatch(remark)):
-            found += _clauses_of(remark, values)
-        elif len(remark.split()) > _LABEL_LENGTH and not _DOUBTING.match(remark):
-            source = _source(remark, values)
-            found.append(Clause(normalise(remark), tuple(values), source, is_remark=True))
-    return found
-
-
-def _clauses_of_sentences(text: str, values: list[Value]) -> list[Clause]:
-    found: list[Clause] = []
-    ends = [match.span() for match in _SENTENCE_END.finditer(text)]
-    starts = [0, *(end for _, end in ends)]
-    stops = [*(start for start, _ in ends), len(text)]
-    for index, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-        written = text[start:stop]
-        sentence = _PASS_LABEL.sub("expected", written)
-        if _GREEN_LATER.match(_source(sentence, values)):
-            found.clear()
-        if index == 0 or _RESULT.match(sentence):
-            found += _clauses_of(sentence, values)
-        elif found and text[start - 1] == ";" and _is_further_text(sentence, values):
-            found.append(
-                Clause(normalise(sentence), tuple(values), _source(sentence, values), True)
-            )
-        elif not _EMPTY.fullmatch(sentence):
-            found.append(Clause("", (), _source(sentence, values)))
-    return found
-
-
-def _is_further_text(sentence: str, values: list[Value]) -> bool:
-    """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
-    text = _FURTHER_TEXT.fullmatch(sentence)
-    return text is not None and " " in values[int(text["value"])].text
+    text = in_english(words_after[:_REACH])
+    text = _BRACKET_ENDS.sub(_end_clause, text)
+    splitter = _Splitter()
+    text = splitter.take_values(text)
+    sentences = _BRACKETS.sub(_without_remark, text)
+    found = splitter.split_sentences(sentences)
+    return found + splitter.split_brackets(text, found)
 
 
 def _end_clause(brackets: re.Match[str]) -> str:
@@ -168,41 +134,138 @@ def _end_clause(brackets: re.Match[str]) -> str:
     return "," if brackets["lone"] else brackets[0]
 
 
-def _is_limit(brackets: re.Match[str]) -> bool:
-    """Whether brackets compare the number right before them: `142 lines (< 150)`."""
-    before = brackets.string[: brackets.start()]
-    return bool(_LIMIT.match(brackets[1]) and _MEASURED.search(before))
-
-
 def _without_remark(brackets: re.Match[str]) -> str:
     return brackets[0] if _DOUBTING.match(brackets[1]) else " "
 
 
-def _clauses_of(sentence: str, values: list[Value]) -> list[Clause]:
-    """Return the clauses of a sentence; none says anything if one takes the others back."""
-    found = list(_split_sentence(sentence, values))
-    if found and _RED.match(found[0].text):
-        found = list(dropwhile(lambda one: not _GREEN_NOW.match(one.source), found)) or found
-    if any(_RETRACTING.match(clause.source) for clause in found):
-        return [Clause("", (), clause.source) for clause in found]
-    return found
+class _Splitter:
+    """Splits the words behind one command, and keeps the texts that they refer to."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+
+    def take_values(self, text: str) -> str:
+        """Return `text` with each quoted or literal text replaced by its place in `values`."""
+        text = _VALUES.sub(self._take_value, text)
+        return _LITERAL.sub(self._take_value, text)
+
+    def _take_value(self, match: re.Match[str]) -> str:
+        kind = match.lastgroup or ""
+        text = match[kind]
+        if _COMPARISON.fullmatch(text):
+            # `>= 7` means the same with and without backticks.
+            return text
+        if kind == "capitals" and not _is_printed(text):
+            return text
+        return self._take(text.strip(), kind)
+
+    def _take_number(self, match: re.Match[str]) -> str:
+        return self._take(match[0], "number")
+
+    def _take(self, text: str, kind: str) -> str:
+        """Add a value, and return what stands for it in the text."""
+        self.values.append(Value(text, kind))
+        return f"⟦{len(self.values) - 1}⟧"
+
+    def split_sentences(self, text: str) -> list[Clause]:
+        """Return the clauses of the first sentence, and of those that tell a result."""
+        first, *further = _SENTENCE_END.split(text)
+        found: list[Clause] = []
+        joints = ["", *further[::2]]
+        sentences = [first, *further[1::2]]
+        for joint, written in zip(joints, sentences, strict=True):
+            sentence = _PASS_LABEL.sub("expected", written)
+            if _GREEN_LATER.match(self._source(sentence)):
+                found.clear()
+            if not joint or _RESULT.match(sentence):
+                found += self._split_sentence(sentence)
+            elif joint == ";" and found and self._is_further_text(sentence):
+                found.append(self._clause(sentence)._replace(goes_on=True))
+            elif not _EMPTY.fullmatch(sentence):
+                found.append(self._clause(sentence)._replace(text=""))
+        return found
+
+    def split_brackets(self, text: str, found: Sequence[Clause]) -> list[Clause]:
+        """Return what brackets tell of a result, and remarks; `found` are the other clauses."""
+        has_value = any(_REFERENCE.search(clause.text) for clause in found)
+        told: list[Clause] = []
+        for brackets in _BRACKETS.finditer(text):
+            inside = brackets[1]
+            if _is_limit(brackets):
+                continue
+            is_contrast = has_value and _CONTRAST.fullmatch(inside)
+            if is_contrast or _TOLD.match(inside):
+                told += self._split_sentence(inside)
+                continue
+            is_label = len(inside.split()) <= _LABEL_LENGTH
+            if not is_label and not _DOUBTING.match(inside):
+                told.append(self._clause(inside)._replace(is_remark=True))
+        return told
+
+    def _split_sentence(self, sentence: str) -> list[Clause]:
+        """Return the clauses of a sentence; none says anything if one takes the others back."""
+        sentence = _BETWEEN.sub(r"\1..\2", sentence)
+        sentence = _RANGE.sub(r"\1..\2", sentence)
+        sentence = _LISTED_NUMBER.sub(self._take_number, sentence)
+        sentence = _LAST_NUMBER.sub(self._take_number, sentence)
+        sentence = _join_values(sentence)
+
+        clauses: list[Clause] = []
+        for piece in _CLAUSE_END.split(sentence):
+            if _EMPTY.fullmatch(piece):
+                continue
+            clause = self._clause(piece)
+            clauses.append(clause._replace(goes_on=bool(clauses)))
+        clauses = _from_green(clauses)
+
+        if any(_RETRACTING.match(clause.source) for clause in clauses):
+            return [clause._replace(text="") for clause in clauses]
+        return clauses
+
+    def _clause(self, words: str) -> Clause:
+        return Clause(normalise(words), self.values, self._source(words))
+
+    def _source(self, words: str) -> str:
+        """Return words as they were written."""
+        written = _REFERENCE.sub(self._quote, words)
+        written = _TWO_DOTS.sub(r"\1-\2", written)
+        return tidied(written.strip().removeprefix("->"))
+
+    def _quote(self, reference: re.Match[str]) -> str:
+        indexes = split_indexes(reference[1])
+        texts = [self.values[index].text for index in indexes]
+        return ", ".join(f"`{text}`" for text in texts)
+
+    def _is_further_text(self, sentence: str) -> bool:
+        """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
+        found = _FURTHER_TEXT.fullmatch(sentence)
+        if found is None:
+            return False
+        value = self.values[int(found["value"])]
+        return " " in value.text
 
 
-def _split_sentence(sentence: str, values: list[Value]) -> Iterator[Clause]:
-    sentence = _BETWEEN.sub(r"\1..\2", sentence)
-    sentence = _RANGE.sub(r"\1..\2", sentence)
-    joined = _join_values(_take_listed_numbers(sentence, values))
-    start = 0
-    goes_on = False
-    ends = [match.span() for match in _CLAUSE_END.finditer(joined)]
-    for end, following in [*ends, (len(joined), len(joined))]:
-        piece = joined[start:end]
-        start = following
-        if _EMPTY.fullmatch(piece):
-            continue
-        source = _source(piece, values)
-        yield Clause(normalise(piece), tuple(values), source, goes_on)
-        goes_on = True
+def _from_green(clauses: list[Clause]) -> list[Clause]:
+    """Return how a sentence ends that starts with a failure: "fails first, then passes"."""
+    if not clauses or not _RED.match(clauses[0].text):
+        return clauses
+    for index, clause in enumerate(clauses):
+        if _GREEN_NOW.match(clause.source):
+            return clauses[index:]
+    return clauses
+
+
+def _is_limit(brackets: re.Match[str]) -> bool:
+    """Whether brackets compare the number right before them: `142 lines (< 150)`."""
+    if not _LIMIT.match(brackets[1]):
+        return False
+    before = brackets.string[: brackets.start()]
+    return _MEASURED.search(before) is not None
+
+
+def _is_printed(capitals: str) -> bool:
+    """Whether a word in capitals is a text such as `PASS`, not an abbreviation."""
+    return "_" in capitals or not _CAPITALS.isdisjoint(capitals.split())
 
 
 def normalise(text: str) -> str:
@@ -217,68 +280,20 @@ def normalise(text: str) -> str:
     return " ".join(text.split()).lstrip(" .,#)").rstrip(" .,!(")
 
 
-def _take_values(text: str, values: list[Value]) -> str:
-    """Return `text` with each quoted or literal text replaced by its place in `values`."""
-
-    def replace(match: re.Match[str]) -> str:
-        kind = match.lastgroup or ""
-        value = match[kind]
-        if _COMPARISON.fullmatch(value):
-            # `>= 7` means the same with and without backticks.
-            return value
-        if kind == "capitals" and not _is_printed(value):
-            return value
-        return _take_value(Value(value.strip(), kind), values)
-
-    def replace_literal(match: re.Match[str]) -> str:
-        return _take_value(Value(match[0], "literal"), values)
-
-    text = _VALUES.sub(replace, text)
-    return _LITERAL.sub(replace_literal, text)
-
-
-def _take_listed_numbers(text: str, values: list[Value]) -> str:
-    def replace(match: re.Match[str]) -> str:
-        return _take_value(Value(match[1], "number"), values)
-
-    text = _LISTED_NUMBER.sub(replace, text)
-    return _LAST_NUMBER.sub(replace, text)
-
-
-def _take_value(value: Value, values: list[Value]) -> str:
-    """Add a value, and return what stands for it in the text."""
-    values.append(value)
-    return f"⟦{len(values) - 1}⟧"
-
-
-def _is_printed(capitals: str) -> bool:
-    """Whether a word in capitals is a text such as `PASS`, not an abbreviation."""
-    if "_" in capitals:
-        return True
-    return not _CAPITALS.isdisjoint(capitals.split())
-
-
 def _join_values(text: str) -> str:
     """Return `text` with each list of values (`⟦0⟧, ⟦1⟧ and ⟦2⟧`) as one."""
     while match := _JOINED.search(text):
         joint = "/" if match[2] in ("or", "and/or") else "&"
-        indexes = joint.join(_JOINT.split(f"{match[1]}{joint}{match[4]}"))
-        text = f"{text[: match.start()]}⟦{indexes}⟧{text[match.end() :]}"
+        indexes = [*_JOINT.split(match[1]), *_JOINT.split(match[4])]
+        before = text[: match.start()]
+        behind = text[match.end() :]
+        text = f"{before}⟦{joint.join(indexes)}⟧{behind}"
     return text
 
 
 def split_indexes(joined: str) -> list[int]:
     """Return the places of the values in `0&1` or `0/1`."""
     return [int(index) for index in _JOINT.split(joined)]
-
-
-def _source(text: str, values: list[Value]) -> str:
-    def quote(match: re.Match[str]) -> str:
-        return ", ".join(f"`{values[index].text}`" for index in split_indexes(match[1]))
-
-    written = _REFERENCE.sub(quote, text)
-    written = _TWO_DOTS.sub(r"\1-\2", written)
-    return tidied(written.strip().removeprefix("->"))
 
 
 def tidied(words: str) -> str:

@@ -7,13 +7,13 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.vocabulary import words
+from pytest_ralph.verify.vocabulary import phrases, words
 
+# The part of a pattern that stands for a text in the quotes of a shell.
+QUOTED = r"'[^']*'|\"(?:\\.|[^\"\\])*\""
 _EVERYDAY = words("prose", "everyday")
 _VERBS = words("prose", "verb")
-_SHELL_WORDS = frozenset(
-    ("for", "while", "until", "if", "case", "!", "[", "[[", "((", "(", "{", ".", "set", "function")
-)
+_SHELL_WORDS = frozenset("for while until if case ! [ [[ (( ( { . set function".split())
 _NEVER = words("prose", "never")
 # These need a pattern, a file or a URL; with options alone they are only talked about.
 _NEED_OPERANDS = frozenset(
@@ -22,26 +22,7 @@ _NEED_OPERANDS = frozenset(
         " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
     ).split()
 )
-_INCOMPLETE = frozenset(
-    (
-        "bundle exec",
-        "docker build",
-        "docker exec",
-        "docker run",
-        "git grep",
-        "npm run",
-        "node",
-        "node --check",
-        "php -l",
-        "podman build",
-        "podman run",
-        "poetry run",
-        "python",
-        "python -m py_compile",
-        "python3 -m py_compile",
-        "uv run",
-    )
-)
+_INCOMPLETE = frozenset(phrases("prose")["incomplete"])
 # These read their input if no file is named, but not with one of these options.
 _READ_INPUT = {
     "egrep": regex(r"-\w*[efrR]\w*|--recursive"),
@@ -50,7 +31,7 @@ _READ_INPUT = {
 }
 # `curl test`, `curl GET /x`: there is no address to call.
 _NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
-_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
+_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
     r"/(?:usr|bin|sbin|opt|home|users|tmp|var|etc|root|mnt|srv|app|workspaces?)/|/\S*/s?bin/\w",
@@ -102,22 +83,25 @@ def likeness(text: str) -> Likeness:
         return Likeness.NONE
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
+
     sets_variable = "=" in prefix
-    if not _has_form_of_program(program, rest) and not _is_program(program):
-        is_script = sets_variable and _OPERATOR.search(text)
-        return Likeness.SURE if is_script else Likeness.NONE
-    found = _program_likeness(program, rest)
-    if sets_variable:
+    is_program = _has_form_of_program(program, rest) or _is_program(program)
+    if is_program:
+        found = _program_likeness(program, rest)
         # `FOO=1 tool` is no name of anything, whatever the tool is.
-        return max(found, Likeness.MAYBE)
-    return found
+        return max(found, Likeness.MAYBE) if sets_variable else found
+    if sets_variable and _OPERATOR.search(text):
+        return Likeness.SURE
+    return Likeness.NONE
 
 
 def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     body = text.strip()
     first, rest = _split_program(body)
-    if _is_incomplete(body) or first[1:].endswith(":"):
+    if _is_incomplete(body):
+        return False
+    if first[1:].endswith(":"):
         # `Test: the form is sent` is a sentence.
         return False
     if _PLAIN_NAME.match(first) and _has_form_of_program(first, rest):
@@ -125,7 +109,9 @@ def runs_alone(text: str) -> bool:
         return True
     if likeness(text) is not Likeness.NONE:
         return True
-    if body.startswith(("/", "{", "<")) or first in _METHODS | _NEVER:
+    if body.startswith(("/", "{", "<")):
+        return False
+    if first in _METHODS or first in _NEVER:
         return False
     return _is_typed(body)
 
@@ -137,16 +123,17 @@ def is_powershell(text: str) -> bool:
     # Imported here: most fields are read without it.
     from pytest_ralph.shell.command import Command
 
-    stages = Command.parse(text).own_stages
-    return any(_CMDLET.match(_split_program(stage.source)[0]) for stage in stages)
+    for stage in Command.parse(text).own_stages:
+        program, _ = _split_program(stage.source)
+        if _CMDLET.match(program):
+            return True
+    return False
 
 
 def is_only_words(text: str) -> bool:
     """Whether a line without backticks is prose that starts with a verb: `build the app`."""
     first, rest = _split_program(text.strip())
-    if first not in _VERBS:
-        return False
-    return not shows_command(rest)
+    return first in _VERBS and not shows_command(rest)
 
 
 def shows_command(rest: str) -> bool:
@@ -196,7 +183,9 @@ def _lacks_input(program: str, text: str) -> bool:
     from pytest_ralph.shell.command import Command
 
     first = Command.parse(text).own_stages[0]
-    if first.redirections or len(first.operands) != 1:
+    if first.redirections:
+        return False
+    if len(first.operands) != 1:
         return False
     needs_none = _READ_INPUT[program]
     return not any(map(needs_none.fullmatch, first.arguments))
@@ -220,9 +209,13 @@ def _is_program(name: str) -> bool:
 def _has_form_of_program(first: str, rest: str) -> bool:
     if first in _METHODS or first.lower() in _NEVER:
         return False
-    if not _NAME.match(first) or _ASSIGNED.match(rest):
+    if not _NAME.match(first):
         return False
-    return not first.startswith("/") or _ROOTS.match(first) is not None
+    if _ASSIGNED.match(rest):
+        return False
+    if first.startswith("/"):
+        return _ROOTS.match(first) is not None
+    return True
 
 
 def _program_likeness(first: str, rest: str) -> Likeness:
@@ -241,7 +234,9 @@ def _everyday_likeness(rest: str) -> Likeness:
     if _LABEL.match(rest):
         return Likeness.NONE
     is_short = len(rest.split()) < 3
-    return Likeness.SURE if is_short or shows_command(rest) else Likeness.MAYBE
+    if is_short or shows_command(rest):
+        return Likeness.SURE
+    return Likeness.MAYBE
 
 
 class _Start(NamedTuple):

@@ -33,6 +33,8 @@ _ROOT = regex(
     r"(?:\s(?:directory|folder))?\b\)?",
     re.IGNORECASE,
 )
+# Between a command and the words that name its directory.
+_LEAD = " (,;—–-"
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
 
 
@@ -47,11 +49,8 @@ def directory_of(found: Sequence[Mention]) -> str | None:
     after = found[-1].after
     if _AHEAD.match(before):
         return directory_ahead(before)
-    return _name_in(
-        _DIRECTORY.search(before)
-        or _DIRECTORY.match(after.lstrip(" (,;—–-"))
-        or _IN_BRACKETS.match(after)
-    )
+    named = _DIRECTORY.search(before) or _DIRECTORY.match(after.lstrip(_LEAD))
+    return _name_in(named or _IN_BRACKETS.match(after))
 
 
 def without_directory(words: str) -> str:
@@ -59,18 +58,18 @@ def without_directory(words: str) -> str:
     root = _ROOT.match(words)
     if root:
         return words[root.end() :]
-    lead = len(words) - len(words.lstrip(" (,;—–-"))
-    match = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
-    if match is None or _name_in(match) is None:
-        return words
-    return words[match.end() :]
+    lead = len(words) - len(words.lstrip(_LEAD))
+    named = _DIRECTORY.match(words, lead) or _IN_BRACKETS.match(words)
+    if named and _name_in(named):
+        return words[named.end() :]
+    return words
 
 
 def _name_in(match: re.Match[str] | None) -> str | None:
     if match is None:
         return None
-    written = next(group for group in match.groups() if group)
+    written = match[match.lastindex or 0]
     name = written.strip("`\"'").rstrip("/")
-    if not name or name.lower() in _NO_DIRECTORY:
+    if name.lower() in _NO_DIRECTORY:
         return None
-    return name
+    return name or None

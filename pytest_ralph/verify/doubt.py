@@ -32,14 +32,7 @@ _SOME_FOUND = any_of("some found", r"\W*", r"\b")
 # "a failed write returns the old price" tells what the code does.
 _FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
-_MAY_FIND_NOTHING = regex(
-    r"\b(?:nothing|empty|none|no(?! duplicate)|zero|(?<!exits )(?<!exit )(?<!code )0|any|minimal"
-    r"|gone|removed|removal|absent"
-    r"|absence|deleted|disappeared|eliminated|(?:fewer|less) (?:[\w-]+ )?than"
-    r"|(?:may|might|can|could) (?:still |only )?(?:remain|stay|only|returns?|finds?|shows?|lists?"
-    r"|match|appear))\b",
-    re.IGNORECASE,
-)
+_MAY_FIND_NOTHING = any_of("may find nothing", r"\b", r"\b")
 _HEDGE = regex(r"\b(?:if any|or none|or nothing|or empty|or no)\b", re.IGNORECASE)
 _CODE = regex(r"`[^`]*`")
 
@@ -51,23 +44,34 @@ def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
     """
     if not is_search(command) or is_quiet_search(command):
         return False
-    if any(map(_claims_hits, unread)) and not any(map(_HEDGE.search, unread)):
+    is_hedged = any(map(_HEDGE.search, unread))
+    if not is_hedged and any(map(_claims_hits, unread)):
         return False
-    return any(_MAY_FIND_NOTHING.search(_CODE.sub("", words)) for words in unread)
+    prose = [_CODE.sub("", words) for words in unread]
+    return any(map(_MAY_FIND_NOTHING.search, prose))
 
 
 def _claims_hits(words: str) -> bool:
     """Whether words say that something is found; "lists all uses, if any" does not."""
     found = _SOME_FOUND.match(words)
-    return found is not None and not _MAY_FIND_NOTHING.search(words, found.end())
+    if found is None:
+        return False
+    return _MAY_FIND_NOTHING.search(words, found.end()) is None
 
 
 def may_mean_failure(command: Command, unread: Sequence[str]) -> bool:
     """Whether words that were not understood may want a command to fail, or to list less."""
-    for words in unread:
-        if _FAILURE.match(normalise(words)) and not _FAILED_THING.search(words):
-            return True
-    if is_search(command) or command.stdout is Stdout.STATUS or shows_contents(command):
+    if any(map(_tells_failure, unread)):
+        return True
+    if is_search(command) or shows_contents(command):
         # `cat f` no longer contains `x`: the file is still there.
         return False
-    return any(_ABSENCE.match(words) for words in unread)
+    if command.stdout is Stdout.STATUS:
+        return False
+    return any(map(_ABSENCE.match, unread))
+
+
+def _tells_failure(words: str) -> bool:
+    if _FAILED_THING.search(words):
+        return False
+    return _FAILURE.match(normalise(words)) is not None

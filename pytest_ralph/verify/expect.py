@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify import statements
-from pytest_ralph.verify.amounts import OUTCOME_COUNT
+from pytest_ralph.verify import amounts, statements
 from pytest_ralph.verify.clauses import normalise, split_clauses
 from pytest_ralph.verify.model import EMPTY, NONZERO, Expect
-from pytest_ralph.verify.statements import Ask, Statement, names_stream
+from pytest_ralph.verify.statements import Answer, Ask, Statement, names_stream
 from pytest_ralph.verify.stdout_kind import (
     is_http,
     lists_names,
@@ -26,10 +25,10 @@ from pytest_ralph.verify.stdout_kind import (
     searches,
     shows_contents,
 )
-from pytest_ralph.verify.vocabulary import any_of, phrases, words
+from pytest_ralph.verify.vocabulary import any_of, one_of, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_ralph.verify.clauses import Clause
     from pytest_ralph.verify.model import Check
@@ -77,6 +76,11 @@ class Demands:
         """Return the check with these expectations and files in place of its own."""
         return check._replace(expect=tuple(self.expect), files=tuple(self.files))
 
+    def move_to_stderr(self) -> None:
+        for index, one in enumerate(self.expect):
+            if one.stream == "stdout":
+                self.expect[index] = one._replace(stream="stderr")
+
     def add(self, other: Demands) -> None:
         self.expect += other.expect
         self.files += other.files
@@ -95,7 +99,12 @@ class Pattern(NamedTuple):
     name: str
     form: re.Pattern[str]
     ask: Ask
-    when: Callable[[Statement], object] = lambda _: True
+    when: Callable[[Statement], bool] | None = None
+
+    def ask_of(self, said: Statement) -> Answer:
+        if self.when is not None and not self.when(said):
+            return None
+        return self.ask(said)
 
 
 def read_expectations(command_line: str, said: str) -> Demands:
@@ -104,7 +113,8 @@ def read_expectations(command_line: str, said: str) -> Demands:
     comment = _COMMENT.search(command_line)
     if comment:
         said = f"{said}\n{comment['words']}"
-    demands = _read_clauses(command, _with_printed_words_quoted(command, said))
+    said = _with_printed_words_quoted(command, said)
+    demands = _read_clauses(command, said)
     if not _MERGED_STREAMS.search(command_line):
         demands.expect = _with_system_errors(demands.expect)
     demands.expect = _consistent(demands.expect)
@@ -127,7 +137,9 @@ def _with_printed_words_quoted(command: Command, said: str) -> str:
 
 def _quote_bare_word(found: re.Match[str]) -> str:
     word = found["word"]
-    if word in _DESCRIBING or word.endswith("s") or word.startswith("non-"):
+    if word in _DESCRIBING or word.endswith("s"):
+        return found[0]
+    if word.startswith("non-"):
         return found[0]
     is_known = normalise(word) != word
     if is_known and word != "ok":
@@ -161,8 +173,15 @@ def _is_understood(command: Command, clause: Clause) -> bool:
     """
     part = _PART_SUCCEEDS.fullmatch(clause.text)
     if part:
-        return clause.values[int(part["value"])].text in command.text
-    return "⟦" not in clause.text and bool(OUTCOME_COUNT.search(clause.text))
+        return _value_of(part, clause) in command.text
+    if "⟦" in clause.text:
+        return False
+    return bool(amounts.OUTCOME_COUNT.search(clause.text))
+
+
+def _value_of(match: re.Match[str], clause: Clause) -> str:
+    """Return the text that a pattern with a group `value` has found in a clause."""
+    return clause.values[int(match["value"])].text
 
 
 def _take_remark(command: Command, clause: Clause, demands: Demands) -> None:
@@ -185,14 +204,22 @@ def _read_clause(command: Command, clause: Clause, is_about_output: bool = False
     files = _created_files(command, clause)
     if files:
         return Demands(files=files)
-    for statement, ask in _readings(command, clause, is_about_output):
-        asked = ask(statement)
-        if asked is None:
-            continue
-        unread = [clause.source] if statement.group("rest") else []
-        if "stderr" in clause.source:
-            asked = [_on_stderr(one) for one in asked]
-        return Demands(list(asked), unread=unread)
+    texts = dict.fromkeys((clause.text, _without_tail(command, clause)))
+    for text in texts:
+        for pattern in PATTERNS:
+            match = pattern.form.fullmatch(text)
+            if match is None:
+                continue
+            statement = Statement(command, clause, match, is_about_output)
+            asked = pattern.ask_of(statement)
+            if asked is None:
+                continue
+            demands = Demands(list(asked))
+            if "stderr" in clause.source:
+                demands.move_to_stderr()
+            if statement.group("rest"):
+                demands.unread.append(clause.source)
+            return demands
     return Demands(unread=[clause.source])
 
 
@@ -203,45 +230,30 @@ def _created_files(command: Command, clause: Clause) -> list[str]:
         return []
     paths: list[str] = []
     for value in Statement(command, clause, made).values:
-        is_quotation = value.kind == "quote" and "." not in value.text
-        if is_quotation or not _PATH.fullmatch(value.text):
+        if not _PATH.fullmatch(value.text):
+            return []
+        if value.kind == "quote" and "." not in value.text:
             # "writes "done"": a text, not a file.
             return []
         paths.append(value.text)
     return paths
 
 
-def _readings(
-    command: Command, clause: Clause, is_about_output: bool
-) -> Iterator[tuple[Statement, Ask]]:
-    """Yield the patterns that match all of a clause, but for a tail that changes nothing."""
-    for text in (clause.text, _without_tail(command, clause)):
-        for pattern in PATTERNS:
-            match = pattern.form.fullmatch(text)
-            if match is None:
-                continue
-            statement = Statement(command, clause, match, is_about_output)
-            if pattern.when(statement):
-                yield statement, pattern.ask
-
-
 def _without_tail(command: Command, clause: Clause) -> str:
     place = _NAMED_PLACE.search(clause.text)
-    if place and clause.values[int(place["value"])].text in command.text:
+    if place and _value_of(place, clause) in command.text:
         return clause.text[: place.start()]
     return _TAIL.sub("", clause.text)
-
-
-def _on_stderr(one: Expect) -> Expect:
-    return one._replace(stream="stderr") if one.stream == "stdout" else one
 
 
 def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
     """Move what the system says to stderr: `ls x` returns "No such file or directory"."""
     found: list[Expect] = []
     for one in expects:
-        if one.op in _TEXT_OPS and _SYSTEM_ERROR.search(str(one.value)):
-            found += [NONZERO, Expect("stderr", "contains", one.value)]
+        is_text = one.op in _TEXT_OPS
+        if is_text and _SYSTEM_ERROR.search(str(one.value)):
+            found.append(NONZERO)
+            found.append(Expect("stderr", "contains", one.value))
         else:
             found.append(one)
     return found
@@ -256,16 +268,17 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     kept: list[Expect] = []
     stated: set[str] = set()
     for one in expects:
-        if one.stream == "exit" and one.value and NONZERO in kept:
+        is_status = one.stream == "exit"
+        if is_status and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
             kept[kept.index(NONZERO)] = one
-        is_final = one.stream == "exit" or one.op in _WHOLE_OPS
-        if is_final and one.stream in stated:
-            continue
-        if is_final:
+        if is_status or one.op in _WHOLE_OPS:
+            if one.stream in stated:
+                continue
             stated.add(one.stream)
-        if one not in kept and not _is_part_of_demanded(one, kept):
-            kept.append(one)
+        if one in kept or _is_part_of_demanded(one, kept):
+            continue
+        kept.append(one)
     return kept
 
 
@@ -273,7 +286,8 @@ def _is_part_of_demanded(one: Expect, kept: Sequence[Expect]) -> bool:
     """Whether a text that must not be there stands in one that must: `pass` in `2 passed`."""
     if one.op != "not_contains":
         return False
-    return any(str(one.value) in str(other.value) for other in kept if other.op in _TEXT_OPS)
+    demanded = [other for other in kept if other.op in _TEXT_OPS]
+    return any(str(one.value) in str(other.value) for other in demanded)
 
 
 _CREATES = regex(
@@ -294,22 +308,16 @@ _NUMBER = (
     r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
-_PLAIN_WORD = rf"(?!(?:{'|'.join(phrases('prose')['restricting'])})(?![\w-]))[a-z][\w'/.-]*"
+_PLAIN_WORD = rf"(?!{one_of('restricting')}(?![\w-]))[a-z][\w'/.-]*"
 _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    rf"(?: (?:{'|'.join(phrases('prose')['how'])}))*"
+    rf"(?: {one_of('how')})*"
     r"(?P<where> (?:on|for|in) (?:(?! because )[^⟦])*)?(?: (?:because|since|due) .*)?"
 )
-_THING = (
-    r"(?P<noun>match|matches|lines?|results?|hits?|occurrences?|entries|files?|references?|instances?"
-    r"|director(?:y|ies)|items?|paths?|usages?|mentions?|imports?|diff|changes?|differences|rows?)"
-)
-_ERRORS = (
-    r"(?:errors?|failures?|fails|issues?|problems?|violations?|regressions?|conflicts?|exceptions?"
-    r"|offenses|vulnerabilities|crashes|findings?|leaks?|complaints?|diagnostics?)"
-)
+_THING = rf"(?P<noun>{one_of('thing')})"
+_ERRORS = one_of("error")
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
 # A part of a file: what is in it is in the file.
@@ -317,17 +325,7 @@ _PART = (
     r"(?:(?:dev|peer|optional)?_?dependencies|scripts|front ?matter|exports|imports"
     r"|[a-z]\w* (?:section|block|object|array|table|header))"
 )
-_AROUND = (
-    r"(?: (?:lines?|messages?|text|string|words?|entry|entries|fields?|columns?|rules?|headers?"
-    r"|headings?|keys?|values?|sections?|rows?|status|states?|options?|flags?|commands?|labels?|jobs?"
-    r"|tags?|property|routes?|endpoints?|types?|errors?|names?|files?|tables?|once|appears?|present"
-    r"|first|last|too|again|somewhere|warnings?|notices?"
-    r"|version|badge|branch|found|output|banner|prefix|title|plugins?"
-    r"|(?:sub)?commands?|arguments?|parameters?|variables?|functions?|class|classes|methods?"
-    r"|modules?|packages?|services?|steps?"
-    r"|exports?|imports?|attributes?|settings?|links?|items?|targets?|tasks?|scripts?|dependency"
-    r"|dependencies|directories|directory|extension|permission|role|users?))*"
-)
+_AROUND = rf"(?: {one_of('around')})*"
 # `the 3 new groups`
 _TESTS = (
     rf"(?:(?!all\b){_PLAIN_WORD} |[1-9]\d* ){{0,4}}"
@@ -335,7 +333,7 @@ _TESTS = (
 )
 # `… for an empty table`
 _CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
-_CHECKED = "|".join(phrases("prose")["checked"])
+_CHECKED = one_of("checked")
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
 
 
@@ -345,13 +343,15 @@ def _form(text: str) -> re.Pattern[str]:
 
 def _may_fail(said: Statement) -> bool:
     """An HTTP client that receives an error response has still succeeded."""
-    return statements.is_about_this_run(said) and not is_http(said.command)
+    if is_http(said.command):
+        return False
+    return statements.is_about_this_run(said)
 
 
 def _is_raised(said: Statement) -> bool:
-    if said.command.stdout is Stdout.LINES or not statements.names_exception(said):
+    if said.command.stdout is Stdout.LINES:
         return False
-    return _may_fail(said)
+    return statements.names_exception(said) and _may_fail(said)
 
 
 def _prints_what_can_be_counted(said: Statement) -> bool:
@@ -360,8 +360,9 @@ def _prints_what_can_be_counted(said: Statement) -> bool:
 
 def _is_clean(said: Statement) -> bool:
     """`git status --short` is clean."""
-    is_terse = _TERSE_STATUS.search(said.command.text) is not None
-    return is_terse and "clean" in said.clause.source.lower()
+    if "clean" not in said.clause.source.lower():
+        return False
+    return _TERSE_STATUS.search(said.command.text) is not None
 
 
 def _has_texts(said: Statement) -> bool:
@@ -440,16 +441,16 @@ PATTERNS = (
     Pattern(
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
-        statements.amount_in,
+        amounts.amount_in,
     ),
     Pattern(
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
-        statements.amount_between,
+        amounts.amount_between,
         when=_prints_what_can_be_counted,
     ),
-    Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), statements.amount),
-    Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), statements.nonzero),
+    Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
     Pattern(
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),

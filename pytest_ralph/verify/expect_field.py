@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.model import NONZERO, Expect
+from pytest_ralph.verify.model import NONZERO, Expect, parse_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ralph.verify.model import Stream, Verify
+    from pytest_ralph.verify.model import Check, Stream, Verify
 
 # What must not be cut at a semicolon inside it.
 _QUOTED = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
@@ -54,13 +54,20 @@ class ExpectField(NamedTuple):
 def parse_expect_field(text: str) -> ExpectField:
     """Return what an Expect field states; raise ExpectFieldError if it is malformed."""
     written = " ".join(_on_one_line(text).split()).strip("`")
-    items = [item.strip(" `.") for item in _ITEM.findall(written)]
-    stated = [_parse_item(item) for item in filter(None, items)]
-    if not stated:
+    expect: list[Expect] = []
+    files: list[str] = []
+    for found in _ITEM.findall(written):
+        item = found.strip(" `.")
+        if not item:
+            continue
+        stated = _parse_item(item)
+        if isinstance(stated, str):
+            files.append(stated)
+        else:
+            expect.append(stated)
+    if not expect and not files:
         raise ExpectFieldError(f"the Expect field is empty; write one of: {_FORMS}")
-    expect = tuple(one for one in stated if isinstance(one, Expect))
-    files = tuple(one for one in stated if isinstance(one, str))
-    return ExpectField(expect, files)
+    return ExpectField(tuple(expect), tuple(files))
 
 
 def is_prose(text: str) -> bool:
@@ -73,7 +80,8 @@ def is_prose(text: str) -> bool:
 
 
 def _on_one_line(text: str) -> str:
-    return _NEXT_LINE.sub("; ", f"\n{text.strip()}").strip("; \n")
+    items = _NEXT_LINE.sub("; ", f"\n{text.strip()}")
+    return items.strip("; \n")
 
 
 def apply_expect_field(verify: Verify, text: str) -> Verify:
@@ -83,10 +91,12 @@ def apply_expect_field(verify: Verify, text: str) -> Verify:
     of them is enough it is about each.
     """
     stated = parse_expect_field(text)
-    checks = [check._replace(expect=stated.expect, files=stated.files) for check in verify.checks]
-    if verify.mode == "all":
-        others = [check._replace(expect=(), files=()) for check in checks[:-1]]
-        checks = [*others, *checks[-1:]]
+    checks: list[Check] = []
+    for index, check in enumerate(verify.checks, start=1):
+        if verify.mode == "any" or index == len(verify.checks):
+            checks.append(check._replace(expect=stated.expect, files=stated.files))
+        else:
+            checks.append(check._replace(expect=(), files=()))
     return verify._replace(checks=tuple(checks), unread=())
 
 
@@ -112,15 +122,19 @@ def _empty(match: re.Match[str]) -> Expect:
 
 
 def _contained(match: re.Match[str]) -> Expect:
-    return Expect(_stream(match), match["op"].replace(" ", "_"), _unquote(match["text"]))
+    op = match["op"].replace(" ", "_")
+    return Expect(_stream(match), op, _unquote(match["text"]))
 
 
 def _matched(match: re.Match[str]) -> Expect:
-    return Expect(_stream(match), "matches", _valid_pattern(match["pattern"]))
+    pattern = _valid_pattern(match["pattern"])
+    return Expect(_stream(match), "matches", pattern)
 
 
 def _compared(match: re.Match[str]) -> Expect:
-    return Expect(_stream(match), match["op"], _value(match["op"], match["value"], match[0]))
+    op = match["op"]
+    value = _value(op, match["value"], match[0])
+    return Expect(_stream(match), op, value)
 
 
 def _file(match: re.Match[str]) -> str:
@@ -141,7 +155,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Expect | str]],
 
 def _value(op: str, written: str, item: str) -> int | float | str:
     if _NUMBER.fullmatch(written):
-        return float(written) if "." in written else int(written)
+        return parse_number(written)
     if op not in ("==", "!="):
         raise ExpectFieldError(f"`{item}` compares with something that is not a number")
     if _STRING.fullmatch(written):

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.shell.command import Command, Stage
 from pytest_ralph.shell.stdout import has_option
+from pytest_ralph.verify.model import Expect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from pytest_ralph.verify.model import Check
 
 _LIVES_ON = frozenset(["never-ends", "background"])
+# How much of a command a message shows.
+_MAX_SHOWN = 60
+_SUCCESS = Expect("exit", "==", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,20 @@ def _all_hazards(check: Check, command: Command) -> Iterator[Hazard]:
 
 def _named(hazard: Hazard, stage: Stage) -> Hazard:
     """Return a hazard with the command that it is about in its message."""
-    text = " ".join(" ".join(stage.written).split())
-    shown = text if len(text) <= 60 else f"{text[:59]}…"
-    return replace(hazard, message=hazard.message.format(shown, program=stage.program))
+    written = " ".join(" ".join(stage.written).split())
+    if len(written) > _MAX_SHOWN:
+        written = f"{written[: _MAX_SHOWN - 1]}…"
+    message = hazard.message.format(written, program=stage.program)
+    return replace(hazard, message=message)
 
 
 # The exit status
 
 
 def _judged_by_status(check: Check) -> bool:
-    success = ("exit", "==", 0)
     if check.files:
         return False
-    return all((one.stream, one.op, one.value) == success for one in check.expect)
+    return all(one == _SUCCESS for one in check.expect)
 
 
 _OPENING = re.compile(r"(?:^|[;&|({\n])\s*(?:if|for|while|until|case)\b")
@@ -84,7 +89,9 @@ def _has_status(command: Command) -> bool:
     """Whether it can be run: the shell refuses an `if` or a loop without an end."""
     if not command.own_stages:
         return False
-    return bool(_CLOSING.search(command.text)) or not _OPENING.search(command.text)
+    if _OPENING.search(command.text):
+        return _CLOSING.search(command.text) is not None
+    return True
 
 
 _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
@@ -93,21 +100,25 @@ _JUDGES = frozenset(["test", "lint", "types", "build", "format"])
 def _greps_output(command: Command) -> bool:
     """Whether a search in the output of a test run or the like replaces its exit status."""
     first, *others = command.pipelines[-1]
-    if not others or "pipefail" in command.text:
+    if not others or first.role not in _JUDGES:
         return False
-    return others[-1].program in ("grep", "egrep", "rg") and first.role in _JUDGES
+    if "pipefail" in command.text:
+        return False
+    return others[-1].program in ("grep", "egrep", "rg")
 
 
 def _always_raises(stage: Stage) -> bool:
     """Whether a Python one-liner ends with an error that no condition guards."""
-    if not stage.program.startswith("python") or stage.arguments[:1] != ("-c",):
+    if not stage.program.startswith("python"):
         return False
-    script = "".join(stage.arguments[1:2])
+    option, script = (*stage.arguments, "", "")[:2]
+    if option != "-c":
+        return False
     try:
         statements = ast.parse(script).body
     except (SyntaxError, ValueError, RecursionError):
         return False
-    return any(_is_failure(statement) for statement in statements)
+    return any(map(_is_failure, statements))
 
 
 def _is_failure(statement: ast.stmt) -> bool:
@@ -125,7 +136,9 @@ _COMPOUND = re.compile(r"\b(?:if|case|for|while|until)\b|[{(]")
 def _ends_with_failure(command: Command) -> bool:
     """Whether it ends with `exit 1` or `false` whatever happens before."""
     last = command.last
-    if not last.always_fails or last.negated or _COMPOUND.search(command.text):
+    if not last.always_fails or last.negated:
+        return False
+    if _COMPOUND.search(command.text):
         return False
     return last.after == "" and last.before in ("", ";", "&&")
 
@@ -139,12 +152,13 @@ def _never_fails(command: Command) -> bool:
 
 def _ignores_failures(command: Command) -> bool:
     """Whether it goes on to its last command after a failure."""
-    return command.last.before in (";", "&") and not _stops_on_errors(command.own_stages)
+    if command.last.before not in (";", "&"):
+        return False
+    return not any(map(_stops_on_errors, command.own_stages))
 
 
-def _stops_on_errors(stages: Sequence[Stage]) -> bool:
-    set_stages = [stage for stage in stages if stage.program == "set"]
-    return any(has_option(stage, _ERREXIT) for stage in set_stages)
+def _stops_on_errors(stage: Stage) -> bool:
+    return stage.program == "set" and has_option(stage, _ERREXIT)
 
 
 _ERREXIT = re.compile(r"-[a-z]*e[a-z]*|errexit")
@@ -162,9 +176,11 @@ def _prints_verdict(stage: Stage) -> bool:
     if not stage.is_hazard("shells") and not stage.is_hazard("swallowing"):
         return False
     script = max(stage.arguments, key=len)
-    if not _PRINTING.search(script) or _FAILING.search(script):
+    if not _PRINTING.search(script):
         return False
-    return bool(_VERDICTS.search(script))
+    if _FAILING.search(script):
+        return False
+    return _VERDICTS.search(script) is not None
 
 
 # The hazards of an exit status; `{}` stands for the last command.
@@ -253,7 +269,7 @@ def _changes_tree(stage: Stage) -> bool:
     arguments = set(stage.arguments)
     if has_option(stage, _WRITING_OPTION):
         return True
-    if arguments.intersection(_SHORT_WRITING_OPTIONS.get(stage.program, ())):
+    if not arguments.isdisjoint(_SHORT_WRITING_OPTIONS.get(stage.program, ())):
         return True
     if stage.name not in _CHECK_OPTIONS:
         return False
@@ -272,12 +288,11 @@ _PASSES_EMPTY = re.compile(r"--pass-?with-?no-?tests|--if-present", re.IGNORECAS
 
 def _may_match_nothing(stage: Stage) -> bool:
     """A runner that succeeds without a test makes a misspelt filter pass."""
-    options = set(stage.option_names)
-    if options.intersection(_FILTER_OPTIONS.get(stage.name, ())):
+    if not set(stage.option_names).isdisjoint(_FILTER_OPTIONS.get(stage.name, ())):
         return True
     if stage.name == "cargo test" and len(stage.operands) > 1:
         return True
-    return any(map(_PASSES_EMPTY.fullmatch, options))
+    return any(map(_PASSES_EMPTY.fullmatch, stage.option_names))
 
 
 _BARE_ALTERNATION = re.compile(r"(?<=\w)(?<!\\)\|(?=\w)")

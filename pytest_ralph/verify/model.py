@@ -13,6 +13,11 @@ Stream = Literal["exit", "stdout", "stderr"]
 _MANUAL = regex(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
+def parse_number(text: str) -> int | float:
+    """Return the number that a field states: 3 or 2.5."""
+    return float(text) if "." in text else int(text)
+
+
 class OneOf(tuple[int | float | str, ...]):
     """The values of an `in` expectation, shown as a list, the way JSON and people write them."""
 
@@ -57,10 +62,9 @@ class Check(NamedTuple):
 
     def describe(self) -> str:
         """Return the command and what is expected of it: `grep -c def a.py, stdout >= 2`."""
-        parts = [self.command]
-        parts += [str(expect) for expect in self.expect]
-        parts += [f"file {name} exists" for name in self.files]
-        return ", ".join(parts)
+        expected = [str(expect) for expect in self.expect]
+        files = [f"file {name} exists" for name in self.files]
+        return ", ".join([self.command, *expected, *files])
 
 
 class Verify(NamedTuple):

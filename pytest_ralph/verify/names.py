@@ -44,6 +44,12 @@ def _listed_files(stage: Stage) -> list[str]:
     words = stage.source.split()
     if words[:1] != ["ls"]:
         return []
-    names = [word.rpartition("/")[2] for word in words[1:] if not word.startswith("-")]
-    is_distinct = len(set(names)) == len(names)
-    return names if is_distinct else []
+    names: list[str] = []
+    for word in words[1:]:
+        name = word.rpartition("/")[2]
+        if name in names:
+            # A name twice says nothing about either file.
+            return []
+        if not word.startswith("-"):
+            names.append(name)
+    return names

@@ -10,6 +10,7 @@ import pyromark
 
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.commands import QUOTED
 from pytest_ralph.verify.translate import in_english
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 # Stands for an escaped backtick while CommonMark, which has no escapes in code, reads the field.
 _ESCAPED = "\ue000"
 _QUOTE_MARK = regex(r"\n([ \t]*)>")
-_BLOCKS = frozenset(("Item", "Paragraph", "Heading"))
+_BLOCKS = frozenset(("Item", "Paragraph", "Heading", "CodeBlock"))
 # Where a line of a code span ends outside quotes and without a backslash.
-_LINE_BREAK = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?P<break>[ \t]*\n[ \t]*)", re.DOTALL)
+_LINE_BREAK = regex(rf"{QUOTED}|\\.|(?P<break>[ \t]*\n[ \t]*)", re.DOTALL)
+_QUOTED = regex(rf"\\.|{QUOTED}")
 
 
 class Piece(NamedTuple):
@@ -62,7 +64,13 @@ class Script(NamedTuple):
 
 def prose(pieces: Sequence[Piece]) -> str:
     """Return pieces as they were written, with backticks around code."""
-    return "".join(piece.text if piece.kind == "prose" else f"`{piece.text}`" for piece in pieces)
+    parts: list[str] = []
+    for piece in pieces:
+        if piece.kind == "prose":
+            parts.append(piece.text)
+        else:
+            parts.append(f"`{piece.text}`")
+    return "".join(parts)
 
 
 def read_passages(text: str) -> tuple[Passage | Script, ...]:
@@ -111,14 +119,15 @@ class _Collector:
             elif "End" in event:
                 yield from self._end(event["End"])
             elif "Code" in event:
-                self.pieces.append(Piece("code", self._code(span["start"], span["end"])))
+                code = self._code(span["start"], span["end"])
+                self.pieces.append(Piece("code", code))
             else:
                 self._add_text(next(iter(event.values())))
         yield from self._flush()
 
     def _start(self, tag: Any) -> Iterator[Passage]:
         name = _tag_name(tag)
-        if name in _BLOCKS or name == "CodeBlock":
+        if name in _BLOCKS:
             yield from self._flush()
         if name == "Item":
             self.items += 1
@@ -136,8 +145,10 @@ class _Collector:
             yield self._close_script()
 
     def _close_script(self) -> Script:
-        text = dedent_all("".join(self.script)).strip("\n").replace(_ESCAPED, "\\`")
-        language = (self.language or "").split(" ", 1)[0].strip("{}.").lower()
+        text = dedent_all("".join(self.script)).strip("\n")
+        text = text.replace(_ESCAPED, "\\`")
+        language, _, _ = (self.language or "").partition(" ")
+        language = language.strip("{}.").lower()
         self.language = None
         self.script = []
         return Script(text, language)
@@ -149,11 +160,14 @@ class _Collector:
             self.script.append(text)
 
     def _add_prose(self, text: str) -> None:
-        self.pieces.append(Piece("prose", text.replace(_ESCAPED, "`")))
+        text = text.replace(_ESCAPED, "`")
+        if self.pieces and self.pieces[-1].kind == "prose":
+            text = self.pieces.pop().text + text
+        self.pieces.append(Piece("prose", text))
 
     def _flush(self) -> Iterator[Passage]:
         if self.pieces:
-            pieces = _rejoin_split_commands(_merge_prose(self.pieces))
+            pieces = _rejoin_split_commands(self.pieces)
             yield Passage(tuple(pieces), self.items > 0)
             self.pieces = []
 
@@ -165,9 +179,11 @@ class _Collector:
         """
         raw = self.data[begin:end].decode()
         text = raw.strip("`")
-        if raw.startswith("``") and text.startswith(" ") and text.endswith(" "):
+        is_padded = text.startswith(" ") and text.endswith(" ")
+        if is_padded and raw.startswith("``"):
             text = text[1:-1]
-        return _join_lines(dedent(text)).replace(_ESCAPED, "\\`")
+        text = _join_lines(dedent(text))
+        return text.replace(_ESCAPED, "\\`")
 
 
 def _tag_name(tag: Any) -> str:
@@ -179,17 +195,6 @@ def _join_lines(text: str) -> str:
     if heredoc_delimiter(text):
         return text
     return _LINE_BREAK.sub(lambda match: " " if match["break"] else match[0], text)
-
-
-def _merge_prose(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces with neighbouring prose as one."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if merged and piece.kind == "prose" and merged[-1].kind == "prose":
-            merged[-1] = Piece("prose", merged[-1].text + piece.text)
-        else:
-            merged.append(piece)
-    return merged
 
 
 def _rejoin_split_commands(pieces: list[Piece]) -> Iterator[Piece]:
@@ -228,5 +233,5 @@ def _inner_text(pieces: Sequence[Piece]) -> str:
 
 def _has_open_quote(text: str) -> bool:
     """Whether a shell would still wait for a closing quote at the end of `text`."""
-    rest = re.sub(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", "", text)
+    rest = _QUOTED.sub("", text)
     return '"' in rest or rest.count("'") % 2 == 1

@@ -9,6 +9,7 @@ import re
 
 from pytest_ralph.text.markdown import heredoc_delimiter
 from pytest_ralph.text.regex import regex
+from pytest_ralph.verify.commands import QUOTED
 
 # `<name>`, with no blank at either end: `sort <in >out` reads one file and writes another.
 _IN_BRACKETS = regex(r"(?<!<)<[^\W\d_](?:[\w .|/-]*[\w.|/-])?>")
@@ -34,7 +35,7 @@ _SENT = regex(
 )
 _QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
 # In quotes or behind a backslash a bracket is what is looked for, in a comment it is prose.
-_NOT_RUN = regex(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|(?<!\S)#[^\n]*", re.DOTALL)
+_NOT_RUN = regex(rf"{QUOTED}|\\.|(?<!\S)#[^\n]*", re.DOTALL)
 
 
 def has_placeholder(command: str) -> bool:

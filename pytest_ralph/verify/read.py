@@ -17,7 +17,8 @@ _NO_COMMAND = any_of("no command", "", "$")
 MAX_LENGTH = 50_000
 # How much of a field is shown as the reason why a person has to look.
 _MAX_REASON = 500
-_PLACEHOLDER_MARKS = ("<", "{", "…", "...")
+# A command that holds one of these may have a comment, or a value that a person has to fill in.
+_LOOK_CLOSER = ("#", "<", "{", "…", "...")
 _POWERSHELL = "needs PowerShell: "
 _MIXED = "alternatives mixed with other commands: "
 _POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)
@@ -50,7 +51,7 @@ def _read_one_span(text: str, stripped: str) -> Verify | None:
         return _manual(text)
     if _needs_powershell(command):
         return _manual(text, _POWERSHELL)
-    if "#" in command or may_have_placeholder(command):
+    if any(mark in command for mark in _LOOK_CLOSER):
         return None
     return Verify((Check(command),), text=text)
 
@@ -96,13 +97,9 @@ def with_expected(verify: Verify, words: str) -> Verify:
 
 
 def _is_one_span(text: str) -> bool:
-    is_enclosed = text[0] == text[-1] == "`"
-    return is_enclosed and text.count("`") == 2 and "\n" not in text
-
-
-def may_have_placeholder(command: str) -> bool:
-    """Whether a command may hold `<name>`, `{name}`, `…` or `...`: a quick look."""
-    return any(mark in command for mark in _PLACEHOLDER_MARKS)
+    if text.count("`") != 2 or "\n" in text:
+        return False
+    return text[0] == text[-1] == "`"
 
 
 def _needs_powershell(command: str) -> bool:

@@ -20,7 +20,7 @@ from pytest_ralph.verify.scripts import is_condition_above, read_script
 from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.stdout_kind import searches
 from pytest_ralph.verify.translate import in_english
-from pytest_ralph.verify.vocabulary import any_of
+from pytest_ralph.verify.vocabulary import any_of, one_of
 from pytest_ralph.verify.work import comes_after_checks
 
 if TYPE_CHECKING:
@@ -57,10 +57,7 @@ _DIGIT = regex(r"\d")
 # `No leftovers:`, `Check for stale imports:` in front of a search, which must find nothing.
 _NONE_OF_IT = regex(
     r"\W*(?:(?:no|zero) [^:]*|(?:check|grep|search|look|scan)\w* for (?:any )?(?:other )?"
-    r"(?:remaining|leftover|left-over|stale|residual|lingering|dangling|orphaned|stray|hard-?coded"
-    r"|leaked|forbidden) (?:[\w-]+ ){0,3}"
-    r"(?:references?|imports?|us(?:ag)?es?|mentions?|occurrences?|issues?|instances?|calls?|names?"
-    r"|links?|paths?|todos?|code|secrets?|credentials?|passwords?|keys?|values?|urls?)):\s*",
+    rf"{one_of('unwanted')} (?:[\w-]+ ){{0,3}}{one_of('leftover')}):\s*",
     re.IGNORECASE,
 )
 # `Coverage is at least 80%:` asks for something that the command behind it may not check.
@@ -94,6 +91,50 @@ class Asked(NamedTuple):
     is_in_brackets: bool = False
 
 
+def read(text: str) -> Reading:
+    """Return what a field asks for; it has no checks where a person has to look."""
+    reading = Reading()
+    passages = read_passages(_RED_STEP.sub("", text))
+    if _is_for_person(passages):
+        return reading
+    for passage in passages:
+        if isinstance(passage, Script):
+            check, unread = read_script(passage, reading.previous)
+            reading.take_check(check, unread, mark="`")
+        else:
+            reading.take_passage(passage)
+    reading.drop_alternatives_in_brackets()
+    has_code = any(isinstance(one, Script) or one.has_code for one in passages)
+    if has_code:
+        return reading
+    return _read_without_backticks(text)
+
+
+def _read_without_backticks(text: str) -> Reading:
+    reading = Reading()
+    for line in read_bare_lines(text):
+        reading.take_check(line.check, line.unread)
+    if reading.asked or reading.unread:
+        return reading
+    marked = with_backticks(text)
+    return read(marked) if marked else reading
+
+
+def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
+    """Whether the field starts with words that leave all of it to a person."""
+    if not passages or isinstance(passages[0], Script):
+        return False
+    return not passages[0].listed and _is_manual(passages[0])
+
+
+def _is_manual(passage: Passage) -> bool:
+    if _MANUAL.match(passage.lead):
+        return True
+    if not _LOOK.match(passage.lead):
+        return False
+    return not passage.has_code or not _SENTENCE_BEFORE.search(passage.lead)
+
+
 @dataclass
 class Reading:
     """What has been understood so far while going through the passages of a field."""
@@ -114,9 +155,6 @@ class Reading:
     @property
     def commands(self) -> list[str]:
         return [one.check.command for one in self.asked]
-
-    def replace_check(self, index: int, check: Check) -> None:
-        self.asked[index] = self.asked[index]._replace(check=check)
 
     @property
     def any_is_enough(self) -> bool:
@@ -139,177 +177,178 @@ class Reading:
                 self.asked.remove(one)
                 self.unread.append(f"or `{one.check.command}`")
 
+    def take_check(self, check: Check | None, unread: Sequence[str], mark: str = "") -> None:
+        """Take the check of a script or of a bare line, and the words that were not understood.
 
-def read(text: str) -> Reading:
-    """Return what a field asks for; it has no checks where a person has to look."""
-    reading = Reading()
-    passages = read_passages(_RED_STEP.sub("", text))
-    if _is_for_person(passages):
-        return reading
-    for passage in passages:
-        if isinstance(passage, Script):
-            _take_script(passage, reading)
+        A command that is left out is reported between two of `mark`.
+        """
+        if check is None:
+            self.unread += unread
+        elif comes_after_checks(check.command, self.commands):
+            written = " ".join(check.command.split())
+            self.unread.append(f"{mark}{written}{mark}")
         else:
-            _take_passage(passage, reading)
-    reading.drop_alternatives_in_brackets()
-    has_code = any(isinstance(one, Script) or one.has_code for one in passages)
-    if not has_code:
-        return _read_without_backticks(text)
-    return reading
+            self.unread += unread
+            self.asked.append(Asked(check._replace(directory=self.directory)))
 
+    def take_passage(self, passage: Passage) -> None:
+        words = passage.prose
+        if _is_manual(passage):
+            self.unread.append(words)
+            return
+        if is_condition_above(self.common):
+            self.unread.append(f"{self.common} {words}")
+            return
+        if self.asked and _RECORD.match(passage.lead):
+            # A record of an earlier run asks for nothing.
+            return
+        if _LOOK.match(passage.lead):
+            look, *_ = _FIRST_SENTENCE.split(passage.lead, maxsplit=1)
+            self.unread.append(tidied(look))
+        self._take_mentions(passage)
+        if not passage.listed:
+            self.common = words if words.endswith(":") else ""
+            self.directory = directory_ahead(words)
+        self.previous = words
 
-def _read_without_backticks(text: str) -> Reading:
-    reading = Reading()
-    for line in read_bare_lines(text):
-        if line.check and comes_after_checks(line.check.command, reading.commands):
-            reading.unread.append(line.check.command)
-            continue
-        reading.unread += line.unread
-        if line.check is not None:
-            reading.asked.append(Asked(line.check))
-    if not reading.asked and not reading.unread:
-        marked = with_backticks(text)
-        return read(marked) if marked else reading
-    return reading
+    def _take_mentions(self, passage: Passage) -> None:
+        """Take the commands of a passage; without one, its words may be about the last command."""
+        found = find_commands(passage, self.commands)
+        if not found and self.asked:
+            self._take_words(passage.prose)
+            return
+        states_result = _states_result(passage.lead)
+        required: list[Mention] = []
+        for mention in found:
+            # "Expected: `make config` lists …": what a line of the script above shows.
+            is_result = states_result and self._is_in_last(mention.command)
+            if is_result or mention.is_optional:
+                self.unread.append(_as_written(mention))
+            else:
+                required.append(mention)
+        if not required:
+            return
+        known = len(self.asked)
+        self._take_commands(required)
+        if required[0] is not found[0]:
+            # The words before an optional command are reported with it.
+            return
+        if len(required) > 1 or not _is_lead(required[0].before):
+            self._take_claim(required[0], known)
 
+    def _is_in_last(self, command: str) -> bool:
+        """Whether a command is one of the lines of the script that was read last."""
+        if not self.asked:
+            return False
+        return command in self.commands[-1].split("\n")
 
-def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
-    """Whether the field starts with words that leave all of it to a person."""
-    first = passages[0] if passages else None
-    return isinstance(first, Passage) and not first.listed and _is_manual(first)
+    def _take_words(self, words: str) -> None:
+        """Read a passage without a command: `Expected: 3` is about the command before it."""
+        if _JOINER.fullmatch(words):
+            return
+        last = self.asked[-1]
+        check = last.check
+        demands = read_expectations(check.command, words)
+        if not words.endswith(":"):
+            self.unread += demands.unread
+        if not check.expect and _states_result(words):
+            check = demands.applied_to(check)
+            self.asked[-1] = last._replace(check=check)
 
+    def _take_commands(self, found: Sequence[Mention]) -> None:
+        """Take the commands of one passage, each with what is said of it."""
+        before = found[0].before
+        if self.asked and _states_result(before):
+            self._take_words(before)
+        is_only = len(found) == 1
+        shared = found[-1].after if _speaks_of_all(found) else ""
+        directory = directory_of(found) or self.directory
+        for mention in _with_alternatives(found):
+            demands = self._demands_of(mention, shared, is_only)
+            if demands is None:
+                continue
+            self.unread += demands.unread
 
-def _is_manual(passage: Passage) -> bool:
-    if _LOOK.match(passage.lead):
-        return not (passage.has_code and _SENTENCE_BEFORE.search(passage.lead))
-    return bool(_MANUAL.match(passage.lead))
+            entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
+            if entered and not entered["path"].startswith(".."):
+                # `cd web`, …, `cd api`: both lie in the root.
+                directory = None
+            check = Check(mention.command, directory=directory)
+            check = demands.applied_to(check)
+            self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
+            if entered:
+                directory = _joined(directory, entered["path"])
+                self.directory = directory
+
+    def _demands_of(self, mention: Mention, shared: str, is_only: bool) -> Demands | None:
+        """Return what is said of a command right behind it, or else in another place.
+
+        None stands for a command whose exit status might say the opposite of what the words mean.
+        """
+        demands = read_expectations(mention.command, without_directory(mention.after))
+        if not demands.expect:
+            demands.expect += self._expected_elsewhere(mention, shared, is_only)
+        if demands.expect:
+            return demands
+        command = Command.parse(mention.command)
+        if may_mean_failure(command, demands.unread):
+            self.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
+            return None
+        if may_find_nothing(command, demands.unread):
+            demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
+        return demands
+
+    def _expected_elsewhere(self, mention: Mention, shared: str, is_only: bool) -> Sequence[Expect]:
+        """Return what is said of a command in another place than right behind it."""
+        command = mention.command
+        expect = read_expectations(command, shared).expect
+        if expect:
+            return expect
+        before = mention.before
+        if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
+            return [EMPTY]
+        if is_only and _is_lead(before):
+            stated = read_expectations(command, _LEAD_END.sub("", before))
+            if _DIGIT.search(before):
+                self.unread += stated.unread
+            return stated.expect
+        if _EVERY.search(self.common):
+            return read_expectations(command, self.common.rstrip(":")).expect
+        return ()
+
+    def _take_claim(self, first: Mention, index: int) -> None:
+        """Take what is said before a command and is not about it.
+
+        Files that must exist are checked after the command, the check at `index`; anything else is
+        unread.
+        """
+        claim = _claim_before(first.before)
+        if not claim:
+            return
+        demands = read_expectations(first.command, claim)
+        files = demands.files
+        asks_more = demands.expect or demands.unread
+        if not files or asks_more or index == len(self.asked):
+            self.unread.append(claim)
+            return
+        asked = self.asked[index]
+        check = asked.check._replace(files=(*files, *asked.check.files))
+        self.asked[index] = asked._replace(check=check)
 
 
 def _states_result(words: str) -> bool:
     return bool(_RESULT.match(in_english(words)))
 
 
-def _take_script(script: Script, reading: Reading) -> None:
-    check, unread = read_script(script, reading.previous)
-    if check is not None and comes_after_checks(check.command, reading.commands):
-        reading.unread.append(f"`{' '.join(check.command.split())}`")
-        return
-    reading.unread += unread
-    if check is not None:
-        reading.asked.append(Asked(check._replace(directory=reading.directory)))
-
-
-def _take_passage(passage: Passage, reading: Reading) -> None:
-    words = passage.prose
-    if _is_manual(passage):
-        reading.unread.append(words)
-        return
-    if is_condition_above(reading.common):
-        reading.unread.append(f"{reading.common} {words}")
-        return
-    if reading.asked and _RECORD.match(passage.lead):
-        # A record of an earlier run asks for nothing.
-        return
-    if _LOOK.match(passage.lead):
-        reading.unread.append(tidied(_FIRST_SENTENCE.split(passage.lead, maxsplit=1)[0]))
-    _take_mentions(passage, reading)
-    if not passage.listed:
-        reading.common = words if words.endswith(":") else ""
-        reading.directory = directory_ahead(words)
-    reading.previous = words
-
-
-def _take_mentions(passage: Passage, reading: Reading) -> None:
-    """Take the commands of a passage; without one, its words may be about the command before."""
-    found = find_commands(passage, reading.commands)
-    if not found and reading.asked:
-        _take_words(passage.prose, reading)
-        return
-    required: list[Mention] = []
-    states_result = _states_result(passage.lead)
-    for mention in found:
-        if states_result and _is_in_last(mention.command, reading):
-            # "Expected: `make config` lists …": what a line of the script above shows.
-            reading.unread.append(_as_written(mention))
-        elif mention.is_optional:
-            reading.unread.append(_as_written(mention))
-        else:
-            required.append(mention)
-    if not required:
-        return
-    known = len(reading.asked)
-    _take_commands(required, reading)
-    first = required[0]
-    if first is not found[0]:
-        # The words before an optional command are reported with it.
-        return
-    is_lead = len(required) == 1 and _is_lead(first.before)
-    if not is_lead:
-        _take_claim(first, reading, known)
-
-
-def _is_in_last(command: str, reading: Reading) -> bool:
-    """Whether a command is one of the lines of the script that was read last."""
-    return bool(reading.asked) and command in reading.asked[-1].check.command.split("\n")
-
-
 def _as_written(mention: Mention) -> str:
-    return tidied(f"{mention.before.rpartition('. ')[2]}`{mention.command}`{mention.after}")
-
-
-def _take_words(words: str, reading: Reading) -> None:
-    """Read a passage without a command: `Expected: 3` is about the command before it."""
-    if _JOINER.fullmatch(words):
-        return
-    last = reading.asked[-1].check
-    demands = read_expectations(last.command, words)
-    if not words.endswith(":"):
-        reading.unread += demands.unread
-    if _states_result(words) and not last.expect:
-        reading.replace_check(-1, demands.applied_to(last))
-
-
-def _take_commands(found: Sequence[Mention], reading: Reading) -> None:
-    if reading.asked and _states_result(found[0].before):
-        _take_words(found[0].before, reading)
-    shared = found[-1].after if _speaks_of_all(found) else ""
-    directory = directory_of(found) or reading.directory
-    in_brackets = _alternatives_in_brackets(found)
-    alternatives = _alternatives(found, in_brackets)
-    for mention, is_alternative, is_inside in zip(found, alternatives, in_brackets, strict=True):
-        demands = _demands_of(mention, shared, len(found) == 1, reading)
-        if not demands.expect:
-            command = Command.parse(mention.command)
-            if may_mean_failure(command, demands.unread):
-                # Its exit status would say the opposite of what the words mean.
-                reading.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
-                continue
-            if may_find_nothing(command, demands.unread):
-                demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
-        reading.unread += demands.unread
-        entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
-        if entered and not entered["path"].startswith(".."):
-            # `cd web`, …, `cd api`: both lie in the root.
-            directory = None
-        check = demands.applied_to(Check(mention.command, directory=directory))
-        reading.asked.append(Asked(check, is_alternative, is_inside))
-        if entered:
-            directory = _joined(directory, entered["path"])
-            reading.directory = directory
+    last_sentence = mention.before.rpartition(". ")[2]
+    return tidied(f"{last_sentence}`{mention.command}`{mention.after}")
 
 
 def _joined(directory: str | None, path: str) -> str | None:
     """Return a path from a directory on, or None if that is not below the root."""
     joined = posixpath.normpath(posixpath.join(directory or "", path))
     return None if joined.startswith((".", "/")) else joined
-
-
-def _demands_of(mention: Mention, shared: str, is_only: bool, reading: Reading) -> Demands:
-    """Return what is said of a command right behind it, or else in another place."""
-    demands = read_expectations(mention.command, without_directory(mention.after))
-    if not demands.expect:
-        demands.expect += _expected_elsewhere(mention, shared, is_only, reading)
-    return demands
 
 
 def _speaks_of_all(found: Sequence[Mention]) -> bool:
@@ -319,54 +358,39 @@ def _speaks_of_all(found: Sequence[Mention]) -> bool:
         return True
     if not _PLURAL.match(words):
         return False
-    programs = {Command.parse(mention.command).last.program for mention in found}
-    if len(programs) > 1:
-        return False
-    return all(_JOINER.fullmatch(in_english(mention.before)) for mention in found[1:])
+    program = Command.parse(found[0].command).last.program
+    for mention in found[1:]:
+        if not _JOINER.fullmatch(in_english(mention.before)):
+            return False
+        if Command.parse(mention.command).last.program != program:
+            return False
+    return True
 
 
-def _alternatives_in_brackets(found: Sequence[Mention]) -> list[bool]:
-    """Return for each command whether it stands in brackets that begin with "or"."""
-    inside: list[bool] = []
+def _with_alternatives(found: Sequence[Mention]) -> list[Mention]:
+    """Return the commands; those in brackets that begin with "or" are alternatives."""
+    marked: list[Mention] = []
     is_open = False
     for mention in found:
-        begins = mention.is_alternative and _INSTEAD_IN_BRACKETS.search(in_english(mention.before))
-        is_open = bool(begins) or (is_open and ")" not in mention.before)
-        inside.append(is_open)
-    return inside
+        if ")" in mention.before:
+            is_open = False
+        if mention.is_alternative and _INSTEAD_IN_BRACKETS.search(in_english(mention.before)):
+            is_open = True
+        if is_open:
+            marked.append(mention._replace(is_alternative=True, is_in_brackets=True))
+        else:
+            marked.append(mention)
+    _mark_lists(marked)
+    return marked
 
 
-def _alternatives(found: Sequence[Mention], in_brackets: Sequence[bool]) -> list[bool]:
-    """Return for each command whether it is an alternative to the one before.
-
-    In `A, B or C` B is one too.
-    """
-    alternatives: list[bool] = []
+def _mark_lists(found: list[Mention]) -> None:
+    """Mark B as an alternative in `A, B or C`."""
     is_list = False
-    for mention, is_aside in zip(reversed(found), reversed(in_brackets), strict=True):
-        is_in_list = is_list and mention.before.strip() == ","
-        is_alternative = mention.is_alternative or is_in_list or is_aside
-        alternatives.append(is_alternative)
-        is_list = is_alternative and not is_aside
-    return alternatives[::-1]
-
-
-def _take_claim(first: Mention, reading: Reading, index: int) -> None:
-    """Take what is said before a command and is not about it.
-
-    Files that must exist are checked after the command, the check at `index`; anything else is
-    unread.
-    """
-    claim = _claim_before(first.before)
-    if not claim:
-        return
-    demands = read_expectations(first.command, claim)
-    is_about_files = demands.files and not demands.expect and not demands.unread
-    if is_about_files and index < len(reading.asked):
-        check = reading.asked[index].check
-        reading.replace_check(index, check._replace(files=(*demands.files, *check.files)))
-    else:
-        reading.unread.append(claim)
+    for index, mention in reversed(list(enumerate(found))):
+        if is_list and mention.before.strip() == ",":
+            found[index] = mention._replace(is_alternative=True)
+        is_list = found[index].is_alternative and not mention.is_in_brackets
 
 
 def _claim_before(words: str) -> str:
@@ -375,32 +399,11 @@ def _claim_before(words: str) -> str:
         return ""
     claim = _CLAIM_BEFORE.fullmatch(words)
     if claim:
-        words = claim["claim"]
-    elif not _AMOUNT.search(words):
-        return ""
-    return tidied(words)
-
-
-def _expected_elsewhere(
-    mention: Mention, shared: str, is_only: bool, reading: Reading
-) -> Sequence[Expect]:
-    """Return what is said of a command in another place than right behind it."""
-    expect = read_expectations(mention.command, shared).expect
-    if expect:
-        return expect
-    if searches(Command.parse(mention.command)) and _NONE_OF_IT.fullmatch(mention.before):
-        return [EMPTY]
-    if is_only and _is_lead(mention.before):
-        stated = read_expectations(mention.command, _LEAD_END.sub("", mention.before))
-        if _DIGIT.search(mention.before):
-            reading.unread += stated.unread
-        return stated.expect
-    if _EVERY.search(reading.common):
-        return read_expectations(mention.command, reading.common.rstrip(":")).expect
-    return ()
+        return tidied(claim["claim"])
+    return tidied(words) if _AMOUNT.search(words) else ""
 
 
 def _is_lead(words: str) -> bool:
     if not _LEAD.match(words):
         return False
-    return bool(_LEAD_END.search(words))
+    return _LEAD_END.search(words) is not None

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.model import Expect
     from pytest_ralph.verify.passages import Script
 
-_SHELLS = frozenset(
-    ("sh", "bash", "shell", "zsh", "ksh", "dash", "console", "terminal", "shellsession", "cmd")
-)
+_SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cmd".split())
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")
@@ -76,22 +74,27 @@ def _shown(command: str) -> str:
 
 
 def _runnable(script: Script, previous: str) -> str:
+    """Return what a shell can run of a block; nothing of output or of another language."""
     lines = [line for line in script.text.split("\n") if _is_code(line)]
     if not lines:
         return ""
-    if script.language and script.language.replace("-", "") not in _SHELLS:
+    is_of_shell = script.language.replace("-", "") in _SHELLS
+    if script.language and not is_of_shell:
         return ""
     if any(map(_PROMPT.match, lines)):
         return _typed(script.text)
-    if script.language:
+    if is_of_shell:
         return script.text
-    if _PRINTED.search(previous) or likeness(lines[0]) < Likeness.MAYBE:
+    if _PRINTED.search(previous):
+        return ""
+    if likeness(lines[0]) < Likeness.MAYBE:
         return ""
     return script.text
 
 
 def _is_code(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
+    code = line.strip()
+    return code != "" and not code.startswith("#")
 
 
 def _typed(text: str) -> str:
@@ -99,13 +102,9 @@ def _typed(text: str) -> str:
     typed: list[str] = []
     goes_on = False
     for line in text.split("\n"):
-        if _PROMPT.match(line):
+        if goes_on or _PROMPT.match(line):
             typed.append(_PROMPT.sub("", line))
-        elif goes_on:
-            typed.append(line)
-        else:
-            continue
-        goes_on = typed[-1].rstrip().endswith("\\")
+            goes_on = line.rstrip().endswith("\\")
     return "\n".join(typed)
 
 
@@ -115,10 +114,14 @@ def _expecting_lines(script: str) -> list[tuple[str, str]]:
     previous = ""
     for line in script.split("\n"):
         comment = _COMMENT.search(line) or _foreign_comment(line)
-        code = line[: comment.start()] if comment else line
+        if comment is None:
+            if _is_code(line):
+                previous = line.strip()
+            continue
+        code = line[: comment.start()]
         if _is_code(code):
             previous = code.strip()
-        if comment and previous:
+        if previous:
             found.append((previous, comment["words"]))
     return found
 
@@ -135,9 +138,9 @@ def _somewhere(asked: Sequence[Expect]) -> list[Expect]:
     """Return what is left of expectations on one line's output in the output of all lines."""
     found: list[Expect] = []
     for one in asked:
-        op = _SOMEWHERE.get(one.op)
-        if op is not None and one.stream != "exit":
-            found.append(one._replace(op=op))
+        is_of_output = one.stream != "exit"
+        if is_of_output and one.op in _SOMEWHERE:
+            found.append(one._replace(op=_SOMEWHERE[one.op]))
     return found
 
 
@@ -145,7 +148,6 @@ def _prints_more_than(line: str, script: str) -> bool:
     """Whether other lines of the script may print something too."""
     for other in filter(_is_code, script.split("\n")):
         code = other.strip()
-        if code.startswith(line) or _SILENT.match(code):
-            continue
-        return True
+        if not code.startswith(line) and not _SILENT.match(code):
+            return True
     return False

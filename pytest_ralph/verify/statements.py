@@ -7,28 +7,23 @@ None if the statement cannot be about this command.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_ralph.shell.stdout import Stdout
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.amounts import (
-    Amount,
-    Answer,
-    expect_amount,
-    expect_nothing,
-    expect_something,
-)
 from pytest_ralph.verify.clauses import split_indexes
-from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf
+from pytest_ralph.verify.model import EMPTY, NONZERO, Expect, OneOf, parse_number
 from pytest_ralph.verify.names import names_in
 from pytest_ralph.verify.stdout_kind import (
     compares,
     counts_only,
+    hides_zero,
     is_search,
     lists_names,
     prints_in_turn,
-    prints_numbers,
+    prints_nothing,
+    prints_something,
     prints_sql_table,
     searches,
     shows_contents,
@@ -42,16 +37,31 @@ if TYPE_CHECKING:
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
-    r"/.*\{.*,.*\}|^\S*\*\S*$|×|^<[^<>]+>$|<[A-Z][A-Z0-9]*_[A-Z0-9_]+>|[:=/@]<[\w -]+>$"
-    # "ok. N passed", "12/N", "in XX files"
-    r"|\b(?:[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?|seconds?"
-    r"|rows?)|[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b"
-    # Go pads the lines of its packages.
-    r"|^ok\s+\S+/\S+$"
-    r"|^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>"
-    r"|<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>"
-    r"|[:=] ?[NXM]$"
-    r"|^v?\d+(?:\.[\dx]+)*\.x$|…|(?<!/)\.\.\.|^\w+ [<>]=? \d+$|\bin \d+(?:\.\d+)? ?m?s\b"
+    "|".join(
+        (
+            r"/.*\{.*,.*\}",
+            r"^\S*\*\S*$",
+            "×",
+            # `<name>`, `<YOUR_NAME>`, `port=<port>`
+            r"^<[^<>]+>$",
+            r"<[A-Z][A-Z0-9]*_[A-Z0-9_]+>",
+            r"[:=/@]<[\w -]+>$",
+            r"^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>",
+            r"<(?:[nN]|count|number|total|version|date|time|id|sha|hash)>",
+            # "ok. N passed"
+            r"\b[NXM] (?:\w+ )?(?:passed|failed|tests?|files?|lines?|warnings?|errors?|items?"
+            r"|seconds?|rows?)\b",
+            # "12/N", "in XX files"
+            r"\b(?:[NX]/[NXM\d]|\d+/[NXM]|XX+|NN+)\b",
+            r"[:=] ?[NXM]$",
+            # Go pads the lines of its packages.
+            r"^ok\s+\S+/\S+$",
+            r"^v?\d+(?:\.[\dx]+)*\.x$",
+            r"…|(?<!/)\.\.\.",
+            r"^\w+ [<>]=? \d+$",
+            r"\bin \d+(?:\.\d+)? ?m?s\b",
+        )
+    )
 )
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
 _OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
@@ -59,14 +69,12 @@ _DIRECTORY = regex(r"^([\w.-]+)/$")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
-_PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
-_AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
-_RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
+RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
@@ -91,15 +99,21 @@ class Statement(NamedTuple):
 
     @property
     def noun(self) -> str:
-        return self.group("noun")
+        """What is counted, with its unit."""
+        return f"{self.group('unit')} {self.group('noun')}".strip()
+
+    @property
+    def op(self) -> str:
+        """How an amount is compared."""
+        return "!=" if self.group("not") else self.group("op") or "=="
 
     @property
     def number(self) -> int | float:
-        return _number(self.group("number"))
+        return parse_number(self.group("number"))
 
     @property
     def other_number(self) -> int | float:
-        return _number(self.group("other"))
+        return parse_number(self.group("other"))
 
     @property
     def is_of_each(self) -> bool:
@@ -117,23 +131,26 @@ class Statement(NamedTuple):
     @property
     def values(self) -> list[Value]:
         written = self.group("values") or self.group("created")
-        indexes = split_indexes(written) if written else []
-        return [self.clause.values[index] for index in indexes]
+        if not written:
+            return []
+        return [self.clause.values[index] for index in split_indexes(written)]
 
     @property
     def texts(self) -> list[str]:
         """The values as they are printed, or none if one of them is not printed as written."""
         if counts_only(self.command):
             return []
-        values = self.values
-        has_name = any(value.kind == "name" for value in values)
-        if has_name and not lists_names(self.command):
-            return []
-        texts = [_without_open_end(value.text) for value in values]
-        if any(map(_NOT_LITERAL.search, texts)):
-            return []
-        # A directory is listed without the slash at its end.
-        return [_DIRECTORY.sub(r"\1", text) for text in texts if text]
+        texts: list[str] = []
+        for value in self.values:
+            if value.kind == "name" and not lists_names(self.command):
+                return []
+            text = _without_open_end(value.text)
+            if _NOT_LITERAL.search(text):
+                return []
+            if text:
+                # A directory is listed without the slash at its end.
+                texts.append(_DIRECTORY.sub(r"\1", text))
+        return texts
 
     @property
     def are_cut(self) -> bool:
@@ -154,14 +171,18 @@ class Statement(NamedTuple):
 
 def _without_open_end(text: str) -> str:
     cut = _OPEN_END.fullmatch(text)
-    return cut["start"] if cut and _NOT_LITERAL.search(text) else text
+    if cut is None or not _NOT_LITERAL.search(text):
+        return text
+    return cut["start"]
 
 
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
-
-
-Ask = Callable[[Statement], Answer]
+# What is expected: nothing if the exit status says it already, None if that cannot be said.
+Answer: TypeAlias = Sequence[Expect] | None
+Ask: TypeAlias = Callable[[Statement], Answer]
+_ZERO = {
+    Stdout.COUNT: Expect("stdout", "==", 0),
+    Stdout.COUNTS: Expect("stdout", "sum==", 0),
+}
 
 
 def names_stream(words: str) -> bool:
@@ -190,11 +211,15 @@ def is_about_this_run(said: Statement) -> bool:
 
     Tests have no input: they fail on what they test.
     """
-    return not said.group("where") or bool(_RUNS_TESTS.search(said.command.text))
+    if not said.group("where"):
+        return True
+    return _RUNS_TESTS.search(said.command.text) is not None
 
 
 def runs_tests(command: Command) -> bool:
-    return command.last.role == "test" or bool(_RUNS_TESTS.search(command.text))
+    if command.last.role == "test":
+        return True
+    return _RUNS_TESTS.search(command.text) is not None
 
 
 def tests_fail(said: Statement) -> Answer:
@@ -202,8 +227,9 @@ def tests_fail(said: Statement) -> Answer:
     if _SYSTEM.search(said.group("where")):
         # "old tests fail on Windows" tells nothing about this system.
         return None
-    if any(value.text.upper() not in _FAILING for value in said.values):
-        return None
+    for value in said.values:
+        if value.text.upper() not in _FAILING:
+            return None
     return [NONZERO]
 
 
@@ -212,82 +238,51 @@ def failure_count(said: Statement) -> Answer:
     return [NONZERO] if said.group("rest") else []
 
 
-def amount(said: Statement) -> Answer:
-    noun = f"{said.group('unit')} {said.noun}".strip()
-    is_stated = said.verb or said.group("op") or noun
-    if not is_stated and not prints_numbers(said.command):
-        # "`./deploy.sh`, 12" says nothing about 12.
+def expect_something(command: Command) -> Answer:
+    """Return what "prints something" asks of a command."""
+    if searches(command):
+        # A search that finds something exits with 0.
+        return []
+    return [Expect("stdout", "nonempty")]
+
+
+def expect_nothing(command: Command) -> Answer:
+    """Return what "prints nothing" asks of a command: a count is 0, anything else is empty."""
+    if prints_something(command):
         return None
-
-    op = said.group("op") or "=="
-    if said.group("not"):
-        op = "!="
-    if op == "==" and _is_part_of_output(said, noun):
-        return [Expect("stdout", "contains", said.number)]
-    stated = Amount(op, said.number, noun, said.verb, said.is_of_each)
-    return expect_amount(said.command, stated)
-
-
-def _is_part_of_output(said: Statement, noun: str) -> bool:
-    """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
-    if noun or counts_only(said.command):
-        return False
-    return said.verb == "contains" or bool(_AT_ONE_END.search(said.clause.source))
-
-
-def amount_in(said: Statement) -> Answer:
-    exact = _exact_amount(said)
-    if exact is None:
-        return None
-    choices = OneOf((said.number, said.other_number))
-    return [exact._replace(op="in", value=choices)]
-
-
-def amount_between(said: Statement) -> Answer:
-    exact = _exact_amount(said)
-    if exact is None:
-        return None
-    return [exact._replace(op=">="), exact._replace(op="<=", value=said.other_number)]
-
-
-def _exact_amount(said: Statement) -> Expect | None:
-    """Return what the first of two numbers asks alone, if that can be asked of both."""
-    asked = amount(said)
-    return asked[0] if asked and asked[0].op == "==" else None
-
-
-def nonzero(said: Statement) -> Answer:
-    if _PRINTS_STATUS.search(said.command.text):
-        return [Expect("stdout", "!=", 0)]
-    names_count = said.noun.startswith(("count", "number", "total", "integer"))
-    if names_count or prints_numbers(said.command):
-        return [Expect("stdout", ">", 0)]
-    names_status = said.noun.startswith(("code", "status", "exit"))
-    if names_status or not said.noun:
-        return [NONZERO]
-    return None
+    if is_search(command) and prints_nothing(command):
+        # `grep -q` never prints anything: its status says whether it has found something.
+        return [] if command.last.negated else [NONZERO]
+    if hides_zero(command):
+        return [EMPTY]
+    return [_ZERO.get(command.stdout, EMPTY)]
 
 
 def silence(said: Statement) -> Answer:
-    if said.is_of_each and lists_names(said.command):
+    command = said.command
+    if said.is_of_each and lists_names(command):
         # `ls a b`: "both empty" is about the files.
         return None
-    if said.is_of_each and said.clause.goes_on and shows_contents(said.command):
+    is_of_further = said.is_of_each and said.clause.goes_on
+    if is_of_further and shows_contents(command):
         # `git diff`: "keys only, all empty" is about what it shows.
         return None
-    is_empty_tool = said.clause.source == "empty" and said.is_of_tool
-    if is_empty_tool and not compares(said.command):
+    may_be_suite = said.is_of_tool and not compares(command)
+    if may_be_suite and said.clause.source == "empty":
         # "`npm test` runs (empty)": the suite is.
         return None
-    return expect_nothing(said.command)
+    return expect_nothing(command)
 
 
 def no_lines(said: Statement) -> Answer:
+    command = said.command
     if said.noun in _DIFFERENCES:
-        return expect_nothing(said.command) if compares(said.command) else None
-    if said.is_of_tool and not said.noun.startswith(_IN_OUTPUT):
-        return None
-    return expect_nothing(said.command)
+        is_of_output = compares(command)
+    elif said.is_of_tool:
+        is_of_output = said.noun.startswith(_IN_OUTPUT)
+    else:
+        is_of_output = True
+    return expect_nothing(command) if is_of_output else None
 
 
 def no_errors(said: Statement) -> Answer:
@@ -299,7 +294,8 @@ def no_errors(said: Statement) -> Answer:
     if echoed is None:
         # The status of `cat build.log` says nothing about errors in that file.
         return None if shows_contents(command) else []
-    if command.text.count("echo ") > 1 or "grep -E" in command.text:
+    prints_more = command.text.count("echo ") > 1 or "grep -E" in command.text
+    if prints_more:
         return [Expect("stdout", "not_contains", echoed[1])]
     return [EMPTY]
 
@@ -327,12 +323,15 @@ def names_exception(said: Statement) -> bool:
 
 def outcome_word(said: Statement) -> Answer:
     """`Expected: PASS` of a tool: how its run went, not a word that it prints."""
-    if len(said.texts) != 1 or said.texts[0] in said.command.text:
-        return None
-    is_shouted = not said.verb and said.values[0].kind == "capitals"
-    if said.verb not in _RESULT_VERBS and not is_shouted:
+    if len(said.texts) != 1:
         return None
     word = said.texts[0]
+    if word in said.command.text:
+        return None
+    if said.verb and said.verb not in RESULT_VERBS:
+        return None
+    if not said.verb and said.values[0].kind != "capitals":
+        return None
     if word.upper() in _PASSING:
         return []
     if word.upper() in _FAILING and is_about_this_run(said):
@@ -341,13 +340,15 @@ def outcome_word(said: Statement) -> Answer:
 
 
 def not_contained(said: Statement) -> Answer:
-    has_verb = said.group("negated") or said.verb not in ("", "with")
-    is_of_output = has_verb or said.is_about_output
+    is_denied = said.group("negated") or said.verb not in ("", "with")
+    is_of_output = is_denied or said.is_about_output
     if said.is_of_tool and not is_of_output:
         # "passes with no `any` types" is about the code.
         return None
-    # "is not `main`" does not exclude `maintenance`.
-    op = "!=" if _IS_NOT.search(said.clause.source) else "not_contains"
+    op = "not_contains"
+    if _IS_NOT.search(said.clause.source):
+        # "is not `main`" does not exclude `maintenance`.
+        op = "!="
     return [Expect("stdout", op, text) for text in said.texts]
 
 
@@ -370,28 +371,39 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
-    if searches(said.command) or prints_sql_table(said.command):
-        # It prints the whole line, with the name of the file or its number in front, or a table.
-        return contained(said)
-    if "only" in said.clause.source and said.command.stdout is Stdout.LINES:
+    if _prints_more_than_text(said):
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
+
+
+def _prints_more_than_text(said: Statement) -> bool:
+    """Whether a text cannot be the whole output although it is said to be.
+
+    A search prints the whole line, with the name of the file or its number in front.
+    """
+    if searches(said.command) or prints_sql_table(said.command):
+        return True
+    return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 
 
 def contained(said: Statement) -> Answer:
     if said.is_choice or not said.has_texts:
         return None
-    source = said.clause.source
-    if said.verb == "creates" and not names_stream(source):
+    if not said.is_about_output and _may_not_be_printed(said):
         return None
-    is_joined = said.verb == "with" or source.startswith("including")
-    if _INCLUDES.match(source) and said.command.last.role == "test" and not said.is_about_output:
-        # "`npm test` now includes `auth.test.ts`": which tests are run.
-        return None
-    if is_joined and said.is_of_tool and not said.is_about_output:
-        # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    if said.verb == "creates" and not names_stream(said.clause.source):
         return None
     return [Expect("stdout", "contains", text) for text in said.texts]
+
+
+def _may_not_be_printed(said: Statement) -> bool:
+    source = said.clause.source
+    if _INCLUDES.match(source) and said.command.last.role == "test":
+        # "`npm test` now includes `auth.test.ts`": which tests are run.
+        return True
+    # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    is_joined = said.verb == "with" or source.startswith("including")
+    return is_joined and said.is_of_tool
 
 
 def named_in_command(said: Statement) -> Answer:

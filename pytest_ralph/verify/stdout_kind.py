@@ -28,6 +28,7 @@ _EXITING_CODE = re.compile(r"\bexit\(")
 _PRINTING_CODE = re.compile(r"print|puts|console|write|echo|say ")
 _STATUS_OPTION = re.compile(r"-[A-Za-z]*[iIv]|--include|--head|--verbose")
 _COUNTS = (Stdout.COUNT, Stdout.COUNTS)
+_CUTTING = ("head", "tail", "cat")
 
 
 def prints_numbers(command: Command) -> bool:
@@ -37,9 +38,8 @@ def prints_numbers(command: Command) -> bool:
 
 def prints_nothing(command: Command) -> bool:
     """Whether its exit status is all that it can return: `test -f x`, `sh -c 'exit 3'`."""
-    if not command.own_stages:
-        return False
-    return all(map(_is_silent, command.own_stages))
+    stages = command.own_stages
+    return bool(stages) and all(map(_is_silent, stages))
 
 
 def _is_silent(stage: Stage) -> bool:
@@ -50,7 +50,7 @@ def _is_silent(stage: Stage) -> bool:
     code = " ".join(stage.arguments)
     if _PRINTING_CODE.search(code):
         return False
-    return bool(_EXITING_CODE.search(code))
+    return _EXITING_CODE.search(code) is not None
 
 
 def prints_something(command: Command) -> bool:
@@ -65,11 +65,14 @@ def prints_something(command: Command) -> bool:
 
 def prints_sql_table(command: Command) -> str:
     """Return the client that prints the answer of a database with headings, if it does."""
-    client = _SQL_CLIENT.search(command.last.source)
+    source = command.last.source
+    client = _SQL_CLIENT.search(source)
     if client is None:
         return ""
     name = "psql" if client["client"] == "psql" else "mysql"
-    return "" if _VALUES_ONLY[name].search(command.last.source) else name
+    if _VALUES_ONLY[name].search(source):
+        return ""
+    return name
 
 
 def ends_with_echo(command: Command) -> bool:
@@ -87,7 +90,9 @@ def prints_number_last(command: Command) -> bool:
     if command.last.source in ("echo $?", 'echo "$?"'):
         return True
     *earlier, last = map(of_pipeline, command.pipelines)
-    return last is Stdout.COUNT and not any(printed in _COUNTS for printed in earlier)
+    if last is not Stdout.COUNT:
+        return False
+    return Stdout.COUNT not in earlier and Stdout.COUNTS not in earlier
 
 
 def prints_in_turn(command: Command) -> bool:
@@ -143,10 +148,10 @@ def counts_several_files(command: Command) -> bool:
     """Whether it prints one number for each of several files: `grep -c x a b`, `wc -l *.md`."""
     if command.stdout is Stdout.COUNTS:
         return True
-    if command.last.program != "wc":
+    last = command.last
+    if last.program != "wc":
         return False
-    operands = command.last.operands
-    return len(operands) > 1 or any("*" in operand for operand in operands)
+    return len(last.operands) > 1 or "*" in "".join(last.operands)
 
 
 def hides_zero(command: Command) -> bool:
@@ -168,14 +173,15 @@ def shows_contents(command: Command) -> bool:
     """Whether it prints a text whose lines nobody counts without saying so."""
     if not command.own_stages:
         return False
-    stages = list(command.pipelines[-1])
-    is_cut = False
-    while len(stages) > 1 and stages[-1].program in ("head", "tail", "cat"):
-        stages.pop()
-        is_cut = True
-    if stages[-1].is_listed("contents"):
+    first, *others = command.pipelines[-1]
+    while others and others[-1].program in _CUTTING:
+        others.pop()
+    printing = others[-1] if others else first
+    if printing.is_listed("contents"):
         return True
-    return is_cut and stages[-1].stdout is Stdout.STATUS
+    # `make | tail -5` shows a part of a report.
+    is_cut = printing is not command.pipelines[-1][-1]
+    return is_cut and printing.stdout is Stdout.STATUS
 
 
 def lists_names(command: Command) -> bool:

@@ -19,8 +19,6 @@ _GIT_CHANGING = frozenset(
     "add am checkout cherry-pick clean commit merge mv pull push rebase reset restore revert rm"
     " stash switch".split()
 )
-# `git stash list`
-_GIT_LISTING = (("list",), ("show",))
 _TRIAL_OPTION = regex(r"--dry-run|--check")
 _DELETE_OPTION = regex(r"-[dDmM]|--delete|--move")
 # `yarn` installs, `yarn lint` runs a script.
@@ -34,20 +32,29 @@ _LIST_OPTION = regex(r"-l|--list")
 
 def is_work(command_line: str) -> bool:
     """Whether a command only installs, changes files, commits or publishes."""
-    stages = Command.parse(command_line).own_stages
-    doing = [stage for stage in stages if stage.program not in _PREPARING]
-    return bool(doing) and all(map(_changes_something, doing))
+    changes = False
+    for stage in Command.parse(command_line).own_stages:
+        if stage.program in _PREPARING:
+            continue
+        if not _changes_something(stage):
+            return False
+        changes = True
+    return changes
 
 
 def changes_repository(command_line: str) -> bool:
     """Whether a command only does work, such as `git commit`, `git stash` or `rm -r dist`."""
+    if not is_work(command_line):
+        return False
     stages = Command.parse(command_line).own_stages
-    return any(map(_changes_history_or_files, stages)) and is_work(command_line)
+    return any(map(_changes_history_or_files, stages))
 
 
 def comes_after_checks(command_line: str, earlier: Sequence[str]) -> bool:
     """Whether a command changes the repository behind others that only look at it."""
-    return bool(earlier) and not changes_repository(earlier[0]) and changes_repository(command_line)
+    if not earlier or changes_repository(earlier[0]):
+        return False
+    return changes_repository(command_line)
 
 
 def _changes_history_or_files(stage: Stage) -> bool:
@@ -55,12 +62,13 @@ def _changes_history_or_files(stage: Stage) -> bool:
         return True
     if stage.program != "git" or has_option(stage, _TRIAL_OPTION):
         return False
-    subcommand = stage.operands[:1]
-    if subcommand == ("branch",):
+    subcommand, argument = (*stage.operands, "", "")[:2]
+    if subcommand == "branch":
         return has_option(stage, _DELETE_OPTION)
-    if subcommand == ("tag",):
+    if subcommand == "tag":
         return _changes_something(stage)
-    return not _GIT_CHANGING.isdisjoint(subcommand) and stage.operands[1:2] not in _GIT_LISTING
+    # `git stash list`
+    return subcommand in _GIT_CHANGING and argument not in ("list", "show")
 
 
 def _changes_something(stage: Stage) -> bool:
@@ -73,6 +81,7 @@ def _changes_something(stage: Stage) -> bool:
     if stage.program != "git":
         return False
     if stage.operands[:1] == ("tag",):
-        return len(stage.operands) > 1 and not has_option(stage, _LIST_OPTION)
+        names_tag = len(stage.operands) > 1
+        return names_tag and not has_option(stage, _LIST_OPTION)
     # `git status` and the like have another role.
     return stage.role == "versions"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 # Chinese, Japanese and Korean do not put spaces between words.
 _FIRST_CJK = 0x2E80
@@ -36,7 +36,13 @@ def words(table: str, key: str) -> frozenset[str]:
 
 def any_of(key: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return a pattern for any entry of one key of prose.txt, with what must stand around it."""
-    return regex(rf"{before}(?:{'|'.join(phrases('prose')[key])}){after}", re.IGNORECASE)
+    return regex(f"{before}{one_of(key)}{after}", re.IGNORECASE)
+
+
+def one_of(key: str) -> str:
+    """Return the part of a pattern that stands for any entry of one key of prose.txt."""
+    entries = "|".join(phrases("prose")[key])
+    return f"(?:{entries})"
 
 
 @cache
@@ -44,7 +50,8 @@ def phrases(table: str) -> dict[str, list[str]]:
     """Return the entries of every key, where an entry may be several words."""
     found: dict[str, list[str]] = {}
     for key, row in _rows(table):
-        found.setdefault(key, []).extend(row.split(" | "))
+        entries = found.setdefault(key, [])
+        entries += row.split(" | ")
     return found
 
 
@@ -55,19 +62,14 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
     The entries are regular expressions. Where several match, the one that needs most letters wins;
     one that does not start with a letter comes last. The row `without` is not used.
     """
-    entries: list[tuple[str, str]] = []
+    key_of: dict[str, str] = {}
     for key, row in phrases(table).items():
-        if key != without:
-            entries += [(entry, key) for entry in row]
-    entries.sort(key=lambda entry_and_key: _length(entry_and_key[0]), reverse=True)
-    # Entries are tried by their first letter: all of them at every position would be slow.
-    by_letter: dict[str, list[str]] = {}
-    for at, (entry, _) in enumerate(entries):
-        for letter in _first_letters(entry):
-            by_letter.setdefault(letter, []).append(f"(?P<g{at}>{_bounded(entry)})")
-    patterns = {
-        letter: re.compile("|".join(groups), re.IGNORECASE) for letter, groups in by_letter.items()
-    }
+        if key == without:
+            continue
+        for entry in row:
+            key_of.setdefault(entry, key)
+    entries = sorted(key_of, key=_length, reverse=True)
+    patterns = _patterns_by_letter(entries)
 
     def rewrite(text: str) -> str:
         parts: list[str] = []
@@ -75,25 +77,44 @@ def rewriter(table: str, without: str | None = None) -> Callable[[str], str]:
         for start in _START.finditer(text):
             at = start.start()
             pattern = patterns.get(text[at].lower())
-            match = pattern.match(text, at) if pattern and at >= end else None
+            if pattern is None or at < end:
+                continue
+            match = pattern.match(text, at)
             if match is None:
                 continue
-            group = match.lastgroup or "g0"
-            _, key = entries[int(group[1:])]
-            parts += [text[end:at], f" {key} "]
+            index = int((match.lastgroup or "g0")[1:])
+            parts += [text[end:at], f" {key_of[entries[index]]} "]
             end = match.end()
         return "".join(parts) + text[end:]
 
     return rewrite
 
 
+def _patterns_by_letter(entries: Sequence[str]) -> dict[str, re.Pattern[str]]:
+    """Return for each letter a pattern of the entries that may start with it.
+
+    All entries at every position of a text would be slow. A group is named after the place of its
+    entry.
+    """
+    groups: dict[str, list[str]] = {}
+    for index, entry in enumerate(entries):
+        group = f"(?P<g{index}>{_bounded(entry)})"
+        for letter in _first_letters(entry):
+            groups.setdefault(letter, []).append(group)
+    return {letter: re.compile("|".join(row), re.IGNORECASE) for letter, row in groups.items()}
+
+
 def _length(entry: str) -> tuple[int, int]:
     """Return how many letters an entry matches at least, and how long it is itself."""
     shortest = _LOOK_AROUND.sub("", entry)
     while group := _GROUP.search(shortest):
-        kept = "" if group["optional"] else min(group["inside"].split("|"), key=len)
-        shortest = shortest[: group.start()] + kept + shortest[group.end() :]
-    return len(_OPTIONAL_LETTER.sub("", shortest)), len(entry)
+        choices = group["inside"].split("|")
+        kept = "" if group["optional"] else min(choices, key=len)
+        before = shortest[: group.start()]
+        behind = shortest[group.end() :]
+        shortest = f"{before}{kept}{behind}"
+    shortest = _OPTIONAL_LETTER.sub("", shortest)
+    return len(shortest), len(entry)
 
 
 def _first_letters(entry: str) -> frozenset[str]:
@@ -101,63 +122,60 @@ def _first_letters(entry: str) -> frozenset[str]:
     entry = _LOOK_AROUNDS.sub("", entry)
     if not entry:
         return frozenset()
+    may_be_empty = False
     if entry.startswith("("):
-        end = _end_of_group(entry)
-        choices = _choices(entry[1:end].removeprefix("?:"))
-        letters = frozenset().union(*map(_first_letters, choices))
-        may_be_empty = not all(map(_first_letters, choices))
+        choices, rest = _split_group(entry)
+        firsts = [_first_letters(choice) for choice in choices]
+        letters = frozenset().union(*firsts)
+        may_be_empty = not all(firsts)
     elif entry.startswith("["):
-        end = entry.index("]")
-        letters = frozenset(entry[1:end])
-        may_be_empty = False
+        inside, _, rest = entry[1:].partition("]")
+        letters = frozenset(inside)
     else:
-        end = 0
         letters = frozenset(entry[0].lower())
-        may_be_empty = False
-    rest = entry[end + 1 :]
+        rest = entry[1:]
     if may_be_empty or rest.startswith("?"):
         letters |= _first_letters(rest.removeprefix("?"))
     return letters
 
 
-def _end_of_group(entry: str) -> int:
-    """Return where the group ends with which an entry starts."""
-    depth = 0
-    for at, letter in enumerate(entry):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return at
-    raise ValueError(entry)
-
-
-def _choices(inside: str) -> list[str]:
-    """Divide what a group holds at those `|` that are in no other group."""
+def _split_group(entry: str) -> tuple[list[str], str]:
+    """Return the choices of the group that an entry starts with, and what follows the group."""
     choices = [""]
     depth = 0
-    for letter in inside:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "|" and depth == 0:
+    for end, letter in enumerate(entry):
+        if letter == ")":
+            depth -= 1
+        if letter == ")" and depth == 0:
+            choices[0] = choices[0].removeprefix("?:")
+            return choices, entry[end + 1 :]
+        if letter == "|" and depth == 1:
             choices.append("")
-        else:
+        elif depth > 0:
             choices[-1] += letter
-    return choices
+        if letter == "(":
+            depth += 1
+    raise ValueError(entry)
 
 
 def _bounded(entry: str) -> str:
     """Return the pattern of an entry that does not match inside a longer word."""
-    if any(ord(letter) >= _FIRST_CJK for letter in entry):
+    if max(map(ord, entry)) >= _FIRST_CJK:
         return entry
     first = entry.lstrip("(?:")[0]
-    before = r"(?<![\w-])" if first.isalpha() else ""
-    after = r"(?![\w-])" if entry[-1].isalpha() or entry[-1] in "?)" else ""
-    return f"{before}{entry}{after}"
+    last = entry[-1]
+    if first.isalpha():
+        entry = rf"(?<![\w-]){entry}"
+    if last.isalpha() or last in "?)":
+        entry = rf"{entry}(?![\w-])"
+    return entry
 
 
 @cache
 def _rows(table: str) -> list[tuple[str, str]]:
-    text = Path(__file__).with_name(f"{table}.txt").read_text(encoding="utf-8")
+    file = Path(__file__).with_name(f"{table}.txt")
     rows: list[tuple[str, str]] = []
-    for line in text.split("\n"):
+    for line in file.read_text(encoding="utf-8").split("\n"):
         if line and not line.startswith("#"):
             key, _, row = line.partition(": ")
             rows.append((key, row))
