@@ -190,14 +190,14 @@ def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnos
 
 
 def read_headed_rows(
-    output: CommandOutput, is_file: Callable[[str], bool], ignored: Collection[int]
+    output: CommandOutput, find_file: Callable[[str], str | None], ignored: Collection[int]
 ) -> Iterator[Diagnostic]:
     """Yield the first row below each line that only names a file of the project.
 
     Linters that group their findings print the file once and numbered or marked rows below it.
     """
     for number, heading in matching(FILE_HEADING.match, output.lines):
-        if not is_file(heading["file"]):
+        if find_file(heading["file"]) is None:
             continue
         for at in below(output.lines, number, ROWS_BELOW):
             row = output.lines[at]
