@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above
+from pytest_ralph.failure.lines import above, lines_below
 from pytest_ralph.failure.quote import disapproves
 
 if TYPE_CHECKING:
@@ -114,15 +114,15 @@ def _lines_above(context: FailureContext, number: int) -> Iterator[str]:
 
 def _line_below(context: FailureContext, number: int) -> str:
     """Return the first line below that says something: no blank line, heading or place."""
-    heading = context.output.lines[number]
-    below = context.output.lines[number + 1 :]
+    lines = context.output.lines
+    heading = lines[number]
     if GRADLE_FAILED.match(heading):
-        return _gradle_cause(below)
+        return _gradle_cause(lines[number:])
     if "deep-equal" in heading:
-        changed = _changed_value(below[:LONGEST_VALUES])
+        changed = _changed_value(lines_below(lines, number, LONGEST_VALUES))
         if changed:
             return changed
-    for line in below[:LINES_BELOW]:
+    for line in lines_below(lines, number, LINES_BELOW):
         words = PYTEST_MARK.sub("", line).strip(MARKS).split()
         text = " ".join(words)
         if text and not HEADING.search(text) and not NOT_A_VALUE.match(text):
