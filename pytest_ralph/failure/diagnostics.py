@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import below, matching
+from pytest_ralph.failure.lines import below, lines_below, matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -109,11 +110,7 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
     for number, line in enumerate(output.english):
         if number in ignored:
             continue
-        found = (
-            _read_row(number, line)
-            or _read_at_place(number, line)
-            or _read_above_place(output.lines, number)
-        )
+        found = _read_line(number, line) or _read_above_place(output.lines, number)
         if found is None:
             continue
         if output.english is not output.lines:
@@ -123,30 +120,31 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
         yield found
 
 
-def _read_row(number: int, line: str) -> Diagnostic | None:
-    """Read a finding that has no file on its own line."""
-    row = ROW.match(line) if DIGIT.search(line) else None
-    if row is None:
+def _read_line(number: int, line: str) -> Diagnostic | None:
+    """Read a position and a message on one line."""
+    if not DIGIT.search(line):
         return None
-    level = row["level"] or row["remark"] or "error"
-    return Diagnostic(number, line.lstrip(" \t^~-").rstrip(), shape="lint", level=level)
+    row = ROW.match(line)
+    if row:
+        text = line.lstrip(" \t^~-").rstrip()
+        level = row["level"] or row["remark"] or "error"
+        return Diagnostic(number, text, shape="lint", level=level)
+    place = AT_PLACE.match(line)
+    if place and place["message"] and FILE_NAME.search(place["file"]):
+        return _read_at_place(number, line, place)
+    return None
 
 
-def _read_at_place(number: int, line: str) -> Diagnostic | None:
+def _read_at_place(number: int, line: str, place: re.Match[str]) -> Diagnostic | None:
     """Read a message with its place before it."""
-    match = AT_PLACE.match(line) if DIGIT.search(line) else None
-    if not match or not match["message"] or not FILE_NAME.search(match["file"]):
-        return None
     text = line.strip()
-    if line.startswith(("CMake Error", "e: ")):
-        return Diagnostic(number, text, match["file"], "build", "error")
-    if match["interpreter"]:
-        if RUNTIME_ERROR.search(text):
-            return None
-        # What it was given to run cannot be read.
-        return Diagnostic(number, text, match["file"], "build", "error")
-    level = _level(match["level"] or match["message"])
-    return Diagnostic(number, text, match["file"], _shape(match["message"]), level)
+    if place["interpreter"] and RUNTIME_ERROR.search(text):
+        return None
+    # What an interpreter was given to run cannot be read.
+    if place["interpreter"] or line.startswith(("CMake Error", "e: ")):
+        return Diagnostic(number, text, place["file"], "build", "error")
+    level = _level(place["level"] or place["message"])
+    return Diagnostic(number, text, place["file"], _shape(place["message"]), level)
 
 
 def _level(message: str) -> str:
@@ -163,14 +161,16 @@ def _shape(message: str) -> str:
 
 def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on a line of its own below it."""
-    line_below = next(filter(None, lines[number + 1 : number + 3]), "")
-    place = PLACE_LINE.match(line_below)
     text = lines[number].strip()
-    if place is None or not text or text.startswith(UNFORMATTED):
+    if not text or text.startswith(UNFORMATTED):
+        return None
+    line_below = next(filter(None, lines_below(lines, number, 2)), "")
+    place = PLACE_LINE.match(line_below)
+    if place is None:
         return None
     level = _level(text)
-    shows_message = place["arrow"] or level or RULE_NAME.match(text) or text.endswith("):")
-    if not shows_message:
+    is_message = level or RULE_NAME.match(text) or text.endswith("):")
+    if not is_message and not place["arrow"]:
         return None
     file = place["arrow"] or place["bare"] or place["block"]
     shape = "build" if level in {"", "error"} else "lint"
@@ -178,12 +178,13 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    block = lines[diagnostic.line + 1 : diagnostic.line + 5]
-    said = [line.strip() for line in block if not PLACE_LINE.match(line)]
-    marked = next(filter(None, said), "")
-    if marked.startswith(REMARKS):
+    block = filterfalse(PLACE_LINE.match, lines_below(lines, diagnostic.line, 4))
+    said = list(filter(None, map(str.strip, block)))
+    if said and said[0].startswith(REMARKS):
         diagnostic = replace(diagnostic, level="info")
-    messages = [line.strip(MARKS) for line in said if line.strip(MARKS)] or [diagnostic.text]
+    messages = [text.strip(MARKS) for text in said if text.strip(MARKS)]
+    if not messages:
+        return diagnostic
     # A line that ends with a colon only announces what follows.
     shown = 2 if messages[0].endswith(":") else 1
     return replace(diagnostic, text=" ".join(messages[:shown]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import number_of
@@ -73,29 +74,35 @@ def reported_line(context: FailureContext, failure: Failure) -> int | None:
     tests = failure.failed_tests
     if not tests:
         return None
-    if not context.report_lines:
-        number = number_of(failure.error, context.output.lines)
-        if number is None:
+    if context.report_lines:
+        if len(tests) > 1:
             return None
-        block = context.output.lines[number : number + LINES_BELOW]
-        return _line_of(_own_places(context, block))
-    if len(tests) > 1:
+        places = _own_places(context, context.report_lines)
+        # pytest ends with the place of the error, others begin with it.
+        return _line_of(_raised(places)[-1:] or places)
+    number = number_of(failure.error, context.output.lines)
+    if number is None:
         return None
-    places = _own_places(context, context.report_lines)
-    # pytest ends with the place of the error, others begin with it.
-    raised = [place for place in places if place["error"]]
-    return _line_of(raised[-1:] or places)
+    block = context.output.lines[number : number + LINES_BELOW]
+    places = _own_places(context, block)
+    return _line_of(_raised(places) or places)
+
+
+def _raised(places: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
+    return [place for place in places if place["error"]]
 
 
 def _line_of(places: Sequence[re.Match[str]]) -> int | None:
-    """Return the line of the first place with an error behind it, else of the first place."""
-    best = min(places, key=lambda place: not place["error"], default=None)
-    return int(best["line"]) if best else None
+    for place in places:
+        return int(place["line"])
+    return None
 
 
-def _own_places(context: FailureContext, lines: Sequence[str]) -> list[re.Match[str]]:
+def _own_places(context: FailureContext, lines: Sequence[str]) -> Sequence[re.Match[str]]:
     """Return the places in files of the project, in order."""
-    places = [place for line in lines for place in PLACE.finditer(line)]
+    places: list[re.Match[str]] = []
+    for line in lines:
+        places += PLACE.finditer(line)
     return [place for place in places if _project_name(context, place["file"])]
 
 
@@ -123,12 +130,11 @@ def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[st
     for token in TOKEN.findall(failure.error):
         if _may_be_own(context, token):
             yield token
-    missing = failure.missing or ""
-    if failure.kind == "task_incomplete" and FILE_NAME.match(missing):
-        yield missing
+    if failure.kind == "task_incomplete" and failure.missing:
+        yield from filter(FILE_NAME.match, [failure.missing])
     if context.compares:
-        for word in context.stages[-1].plain_arguments:
-            if FILE_NAME.match(word) and word in context.output.text:
+        for word in filter(FILE_NAME.match, context.stages[-1].plain_arguments):
+            if word in context.output.text:
                 yield word
 
 
@@ -144,26 +150,26 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
     """Yield printed files of the project, and programs that the command names, without a suffix."""
     text = context.output.text
     own = context.project.files
-    for path in PRINTED_PATH.findall(text):
-        if path in own and not FILE_NAME.match(path):
-            yield path
-    for word in context.words:
-        is_named = "/" in word or word in own
-        if is_named and word in text and not FILE_NAME.match(word):
-            yield word
+    printed = [path for path in PRINTED_PATH.findall(text) if path in own]
+    named = [word for word in context.words if "/" in word or word in own]
+    shown = [word for word in named if word in text]
+    yield from filterfalse(FILE_NAME.match, [*printed, *shown])
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:
     """Yield every word of the output and the report that looks like the name of a file."""
     for number, line in enumerate(context.output.lines):
-        if not any(part in line for part in (".", "file", "BUILD")):
+        if UNRELATED.search(line):
             continue
         shown = context.echoed.get(number)
-        if UNRELATED.search(line) or (shown and not shown.executable.startswith("./")):
-            continue
-        yield from filter(FILE_NAME.match, TOKEN.findall(line))
+        if shown is None or shown.executable.startswith("./"):
+            yield from _file_names(line)
     for line in context.report_lines:
-        yield from filter(FILE_NAME.match, TOKEN.findall(line))
+        yield from _file_names(line)
+
+
+def _file_names(line: str) -> Iterator[str]:
+    return filter(FILE_NAME.match, TOKEN.findall(line))
 
 
 def _by_shape(path: str) -> str | None:

@@ -37,12 +37,16 @@ SCRIPT = re.compile(r"[\w./-]+\.\w+")
 def purpose(stage: Stage) -> str:
     """Return the role of a command; that of a script or orchestrator is what its name says.
 
-    A script that checks something is a test of the project.
+    A script that checks something is a test of the project, and so is an unknown target.
     """
     named = named_role(stage)
-    if stage.is_orchestrator and stage.role == "build" and not named and _name(stage):
+    if named == "check":
         return "test"
-    return {"check": "test"}.get(named, named) or stage.role
+    if named:
+        return named
+    if _runs_target(stage) and stage.plain_arguments:
+        return "test"
+    return stage.role
 
 
 def named_role(stage: Stage) -> str:
@@ -56,9 +60,17 @@ def named_role(stage: Stage) -> str:
 
 def _name(stage: Stage) -> str:
     """Return the name of the script, or the target, that a command runs."""
-    if stage.is_orchestrator and stage.role == "build":
+    if _runs_target(stage):
         return " ".join(stage.plain_arguments)
-    if stage.role == "run":
-        script = "".join(stage.plain_arguments[:1])
-        return script.rpartition("/")[2] if SCRIPT.fullmatch(script) else ""
-    return "" if stage.role else stage.program
+    if stage.role == "":
+        return stage.program
+    if stage.role == "run" and stage.plain_arguments:
+        script = stage.plain_arguments[0]
+        if SCRIPT.fullmatch(script):
+            return script.rpartition("/")[2]
+    return ""
+
+
+def _runs_target(stage: Stage) -> bool:
+    """Return whether a command builds the targets that it names, as `make` does."""
+    return stage.is_orchestrator and stage.role == "build"
