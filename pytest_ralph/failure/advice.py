@@ -82,6 +82,8 @@ INSTALLERS = (
     (re.compile(r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b"), "gem install"),
     (re.compile(r"\b(?:composer|php)\b|\.php\b"), "composer require"),
 )
+# A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
+NPM_PACKAGE = re.compile(r"^(@[^/]*/[^/]*|[^@/][^/]*)/.*")
 PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
 MANIFESTS = (
     "pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt",
@@ -157,20 +159,13 @@ def _after_timeout(_failure: Failure, evidence: Evidence) -> list[str]:
 def _install(failure: Failure, evidence: Evidence) -> list[str]:
     if not failure.missing:
         return ["Install missing dependencies", "Check the declared version ranges"]
-    printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
-    installer = ""
-    for words, command in INSTALLERS:
-        if words.search(printed):
-            installer = command
-            break
+    installer = _installer(failure)
     package = failure.missing
     if installer == PIP_INSTALL:
-        package = distributions_of(package.split(".")[0])[0]
-
-    if installer == NPM_INSTALL:
-        # A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
-        parts = package.split("/")
-        package = "/".join(parts[:2] if package.startswith("@") else parts[:1])
+        module = package.partition(".")[0]
+        package = distributions_of(module)[0]
+    elif installer == NPM_INSTALL:
+        package = NPM_PACKAGE.sub(r"\1", package)
 
     actions = ["Install missing dependencies"]
     is_safe = PACKAGE_NAME.fullmatch(package) is not None
@@ -178,6 +173,15 @@ def _install(failure: Failure, evidence: Evidence) -> list[str]:
         actions.append(f"Run: {installer} {package}")
     actions.append(f"Declare {package} in the project's manifest")
     return actions
+
+
+def _installer(failure: Failure) -> str:
+    """Return the command that installs packages of the failure's language, if it is known."""
+    printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
+    for words, command in INSTALLERS:
+        if words.search(printed):
+            return command
+    return ""
 
 
 def _may_be_installed(package: str, root: Path | None) -> bool:
@@ -188,7 +192,7 @@ def _may_be_installed(package: str, root: Path | None) -> bool:
     """
     if root is None:
         return True
-    manifests = [text for name in MANIFESTS if (text := _manifest(root / name))]
+    manifests = list(filter(None, (_manifest(root / name) for name in MANIFESTS)))
     if not manifests:
         return True
     wanted = _normal(package)

@@ -22,6 +22,8 @@ LINES_BELOW = 15
 # git puts these before the two sides of a difference.
 DIFF_SIDES = ("a/", "b/", "before/", "after/")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
+# Every token has one of these; in a long line without any, to look for tokens takes quadratic time.
+MAY_NAME_FILE = re.compile(r"\.|file|BUILD|WORKSPACE")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
 )
@@ -159,7 +161,7 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
 def _tokens(context: FailureContext) -> Iterator[str]:
     """Yield every word of the output and the report that looks like the name of a file."""
     for number, line in enumerate(context.output.lines):
-        if UNRELATED.search(line):
+        if not MAY_NAME_FILE.search(line) or UNRELATED.search(line):
             continue
         shown = context.echoed.get(number)
         if shown is None or shown.executable.startswith("./"):

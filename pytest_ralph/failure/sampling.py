@@ -8,13 +8,12 @@ memory is bounded: of a huge middle only evenly spaced windows and lines with an
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.bounded import gap_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # A text up to this size is kept whole.
 LARGEST_WHOLE = 56_000
@@ -85,47 +84,58 @@ def _start_of_tail(text: str) -> int:
     return _line_end(text, len(text) - TAIL)
 
 
+class _Line(NamedTuple):
+    """A line of the text, cut if it is very long."""
+
+    start: int
+    stop: int
+    shape: bytes
+
+
 def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the unusual lines of the middle as spans of `text`, the rarest shapes first."""
     if end - begin > LARGEST_MIDDLE:
         for alarm in ALARMS:
             yield from _lines_with(text, alarm, begin, end)
     count: Counter[bytes] = Counter()
-    spans: list[tuple[int, int]] = []
-    shapes: list[bytes] = []
+    lines: list[_Line] = []
     for start, stop in _windows(begin, end):
         chunk = text[start:stop]
-        chunk_shapes = _shapes(chunk)
-        count.update(chunk_shapes)
+        shapes = _shapes(chunk)
+        count.update(shapes)
         rare = {shape for shape, times in count.items() if times <= MOST_OF_A_SHAPE}
-        if rare.isdisjoint(chunk_shapes):
-            continue
-        lengths = list(map(len, chunk.split("\n")))
-        # Every line before this one also ends with a line break.
-        begins = list(accumulate(lengths, initial=start))
-        for number, shape in enumerate(chunk_shapes):
-            if shape in rare:
-                first = begins[number] + number
-                spans.append((first, first + min(lengths[number], LONGEST_LINE)))
-                shapes.append(shape)
+        if not rare.isdisjoint(shapes):
+            lines += [line for line in _split(chunk, start, shapes) if line.shape in rare]
 
-    def importance(number: int) -> tuple[bool, int]:
-        first, last = spans[number]
-        line = text[first:last]
-        return not any(alarm in line for alarm in ALARMS), count[shapes[number]]
-
-    rarest = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
+    lines.sort(key=lambda line: count[line.shape])
     # Only a few lines fit: compare these more closely.
-    for number in sorted(rarest[:MOST_CANDIDATES], key=importance):
-        has_alarm = not importance(number)[0]
-        yield _with_neighbours(text, *spans[number]) if has_alarm else spans[number]
+    alarming: list[_Line] = []
+    others: list[_Line] = []
+    for line in lines[:MOST_CANDIDATES]:
+        shown = text[line.start : line.stop]
+        has_alarm = any(alarm in shown for alarm in ALARMS)
+        (alarming if has_alarm else others).append(line)
+    for line in alarming:
+        yield _with_neighbours(text, line)
+    for line in others:
+        yield line.start, line.stop
 
 
-def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:
+def _split(chunk: str, start: int, shapes: Sequence[bytes]) -> Iterator[_Line]:
+    """Yield the lines of a chunk that begins at `start` of the text."""
+    for line, shape in zip(chunk.split("\n"), shapes, strict=True):
+        yield _Line(start, start + min(len(line), LONGEST_LINE), shape)
+        start += len(line) + 1
+
+
+def _with_neighbours(text: str, line: _Line) -> tuple[int, int]:
     """Return a line with those before and after it, as far as they are of usual length."""
-    before = text.rfind("\n", max(0, start - LONGEST_LINE), max(0, start - 1))
-    after = text.find("\n", stop + 1, stop + LONGEST_LINE)
-    return before + 1 if before >= 0 else start, after if after >= 0 else stop
+    earliest = max(0, line.start - LONGEST_LINE)
+    before = text.rfind("\n", earliest, max(0, line.start - 1))
+    after = text.find("\n", line.stop + 1, line.stop + LONGEST_LINE)
+    start = line.start if before < 0 else before + 1
+    stop = line.stop if after < 0 else after
+    return start, stop
 
 
 def _shapes(chunk: str) -> list[bytes]:
