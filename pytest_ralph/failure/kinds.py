@@ -145,7 +145,9 @@ def _problem(column: str, value: object) -> str | None:
 def _as_yaml(value: object) -> str:
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _as_columns(row: Mapping[str, Any]) -> dict[str, Any]:
