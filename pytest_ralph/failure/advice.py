@@ -24,23 +24,15 @@ DEFAULT_TIMEOUT = 300
 SCRIPT_SUFFIXES = (".sh", ".py", ".bash")
 # Linters that can repair what they find: what to add to their command line.
 FIX_OPTIONS = {
-    "eslint": "--fix",
-    "ruff": "--fix",
-    "stylelint": "--fix",
-    "rubocop": "-a",
-    "standardrb": "--fix",
-    "golangci-lint": "--fix",
-    "biome": "--write",
-    "oxlint": "--fix",
-    "standard": "--fix",
-    "xo": "--fix",
-    "markdownlint": "--fix",
-    "ktlint": "-F",
-    "swiftlint": "--fix",
-    "codespell": "-w",
-    "typos": "-w",
-    "clippy": "--fix",
-    "detekt": "--auto-correct",
+    "--fix": (
+        "eslint ruff stylelint standardrb golangci-lint oxlint standard xo markdownlint swiftlint "
+        "clippy"
+    ),
+    "--write": "biome",
+    "-a": "rubocop",
+    "-F": "ktlint",
+    "-w": "codespell typos",
+    "--auto-correct": "detekt",
 }
 # A command line that does not end with the arguments of its first program.
 OTHER_END = re.compile(r"[|&;<>\n`]|\s--\s|\bsh -c\b")
@@ -86,10 +78,9 @@ INSTALLERS = (
 NPM_PACKAGE = re.compile(r"^(@[^/]*/[^/]*|[^@/][^/]*)/.*")
 PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
 MANIFESTS = (
-    "pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt",
-    "requirements/dev.txt", "Pipfile", "package.json", "Cargo.toml", "go.mod", "Gemfile",
-    "composer.json", "environment.yml",
-)  # fmt: skip
+    "pyproject.toml setup.cfg setup.py requirements.txt requirements-dev.txt requirements/dev.txt "
+    "Pipfile package.json Cargo.toml go.mod Gemfile composer.json environment.yml"
+).split()
 LARGEST_MANIFEST = 200_000
 PROJECT_NAME = re.compile(r"""^\s*(?:name|"name")\s*[:=]\s*["']([\w@/.-]+)["']""", re.MULTILINE)
 
@@ -128,8 +119,9 @@ def _fix_command(command: str) -> str:
     """Return the command with the linter's option to fix; empty if that is not its last word."""
     if OTHER_END.search(command):
         return ""
-    for tool, option in FIX_OPTIONS.items():
-        if not re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", command):
+    for option, tools in FIX_OPTIONS.items():
+        names = "|".join(tools.split())
+        if not re.search(rf"(?<![\w-])(?:{names})(?![\w-])", command):
             continue
         if option in command.split():
             return command
@@ -147,7 +139,9 @@ def suggested_actions(failure: Failure, evidence: Evidence, kinds: Kinds) -> tup
         actions.insert(0, f"Set {failure.missing}")
     if failure.kind == "typecheck_error":
         printed = f"{failure.command} {failure.error}"
-        actions.extend(action for words, action in TYPE_SETTINGS if words.search(printed))
+        for words, action in TYPE_SETTINGS:
+            if words.search(printed):
+                actions.append(action)
     return tuple(actions)
 
 

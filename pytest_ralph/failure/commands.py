@@ -23,7 +23,7 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 # Roles of tools that complain about files.
 COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
-SETUP_TOOLS = frozenset({"cd", "set", "echo", "export", "exit", "}", "true", "mkdir"})
+SETUP_TOOLS = frozenset("cd set echo export exit } true mkdir".split())
 # Interpreters whose program stands in the command line.
 INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
 # Tools whose whole output is the difference they were asked for.

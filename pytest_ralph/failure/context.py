@@ -43,7 +43,7 @@ from pytest_ralph.failure.tracebacks import exceptions
 from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_ralph.failure.evidence import Evidence
     from pytest_ralph.failure.finding import Finding
@@ -102,6 +102,10 @@ class FailureContext(CommandContext):
         """Numbers of the lines that do not say what went wrong as long as any other does."""
         return self.ignored | self.data
 
+    def heard(self, numbers: Iterable[int]) -> list[int]:
+        """Return those of the lines that are not ignored."""
+        return [number for number in numbers if number not in self.ignored]
+
     @cached_property
     def said_by_shell(self) -> int | None:
         """The number of the line that the command line prints before it ends itself."""
@@ -158,20 +162,21 @@ class FailureContext(CommandContext):
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.passed_over)
-        is_complaint = self.only_complains and self._complaints
-        if found or self.compares or is_complaint:
+        if found or (self.only_complains and self._complaints):
             return found
         return self._findings_outside(self.ignored)
 
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
+        stated = causes_of(self.output, ignored)
+        owned = [with_owner(self, finding) for finding in (*stated, *self._exceptions)]
+        credible = [finding for finding in owned if is_credible(self, finding)]
+        return (*credible, *self._absences)
+
+    @cached_property
+    def _exceptions(self) -> Sequence[Finding]:
+        """The exceptions that were not only logged."""
         logged = set(logged_tracebacks(self.output.lines))
-        raised = [one for one in exceptions(self.output) if one.line not in logged]
-        found: list[Finding] = []
-        for finding in (*causes_of(self.output, ignored), *raised):
-            owned = with_owner(self, finding)
-            if is_credible(self, owned):
-                found.append(owned)
-        return (*found, *self._absences)
+        return [finding for finding in exceptions(self.output) if finding.line not in logged]
 
     @cached_property
     def _absences(self) -> Sequence[Finding]:

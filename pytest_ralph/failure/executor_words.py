@@ -244,21 +244,20 @@ def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> 
     lines = context.output.lines
     for number, line in enumerate(lines[:LINES_SEARCHED]):
         below = lines[number + 1 :]
-        heading = HEADING_KIND.match(line)
-        if heading and heading["kind"] in kinds and _is_heading(line, below):
-            return _of_kind(heading["kind"], below, kinds, line.strip())
-        field = FIELD_KIND.match(line)
-        if field and field["kind"] in kinds:
-            detail = DETAIL.search("\n".join(below[:LINES_OF_FIELDS]))
-            error = detail["text"] if detail else line.strip()
-            return _of_kind(field["kind"], below, kinds, error)
+        match = _kind_heading(line, below) or FIELD_KIND.match(line)
+        if match is None or match["kind"] not in kinds:
+            continue
+        detail = DETAIL.search("\n".join(below[:LINES_OF_FIELDS]))
+        if match.re is HEADING_KIND or detail is None:
+            return _of_kind(match["kind"], below, kinds, line.strip())
+        return _of_kind(match["kind"], below, kinds, detail["text"])
     return None
 
 
-def _is_heading(line: str, below: Sequence[str]) -> bool:
-    if "ERROR" in line:
-        return True
-    return any(map(UNDERLINE.match, below[:1]))
+def _kind_heading(line: str, below: Sequence[str]) -> re.Match[str] | None:
+    if "ERROR" in line or any(map(UNDERLINE.match, below[:1])):
+        return HEADING_KIND.match(line)
+    return None
 
 
 def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, error: str) -> Failure:
@@ -332,14 +331,19 @@ def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> F
 
 
 def _marked_circular(context: FailureContext, failure: Failure) -> Failure:
-    """Mark a failure as circular if the text lists three similar attempts or says so."""
-    lines = context.output.lines
-    attempts = [match[1] for _, match in matching(ATTEMPT.match, lines)]
-    is_stated = any(map(CIRCULAR.search, lines))
-    has_enough = len(attempts) >= FEWEST_ATTEMPTS
-    if is_stated or (has_enough and is_circular(attempts[-1], attempts[:-1])):
+    """Mark a failure as circular if the text says so or lists three similar attempts."""
+    if _repeats_itself(context.output.lines):
         return replace(failure, type=CIRCULAR_FIX, retryable=False)
     return failure
+
+
+def _repeats_itself(lines: Sequence[str]) -> bool:
+    if any(map(CIRCULAR.search, lines)):
+        return True
+    attempts = [match[1] for _, match in matching(ATTEMPT.match, lines)]
+    if len(attempts) < FEWEST_ATTEMPTS:
+        return False
+    return is_circular(attempts[-1], attempts[:-1])
 
 
 def read_sentence(context: FailureContext, sentence: str) -> Finding | None:

@@ -55,15 +55,15 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
 
     A script that the command runs and that does not exist comes first.
     """
-    # The name of a file in the project, and the path as it is printed.
+    # The path as it is printed, by the name of the file in the project.
     printed: dict[str, str] = {}
-    script = failure.missing
-    if script and context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
-        printed[script] = script
+    is_unmade = failure.kind == "task_incomplete" and context.evidence.exit_code == NOT_FOUND
+    if is_unmade and failure.missing:
+        printed[failure.missing] = failure.missing
     for token in (*_names_without_suffix(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
         name = _project_name(context, path)
-        if name is not None:
+        if name:
             printed[name] = _best_path(name, path, printed.get(name))
     for path in _files_in_question(context, failure):
         name = context.project.find(path) or path
@@ -152,10 +152,13 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
     """Yield printed files of the project, and programs that the command names, without a suffix."""
     text = context.output.text
     own = context.project.files
-    printed = [path for path in PRINTED_PATH.findall(text) if path in own]
-    named = [word for word in context.words if "/" in word or word in own]
-    shown = [word for word in named if word in text]
-    yield from filterfalse(FILE_NAME.match, [*printed, *shown])
+    for path in PRINTED_PATH.findall(text):
+        if path in own and not FILE_NAME.match(path):
+            yield path
+    for word in filterfalse(FILE_NAME.match, context.words):
+        is_file = "/" in word or word in own
+        if is_file and word in text:
+            yield word
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:

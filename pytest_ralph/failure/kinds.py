@@ -130,16 +130,21 @@ def _problem(column: str, value: object) -> str | None:
     if column not in COLUMNS:
         return f"unknown column {column!r} (known: {', '.join(sorted(COLUMNS))})"
     if column in ALLOWED:
-        # Compare types too: in Python `1 == True`.
-        typed = [(type(known), known) for known in ALLOWED[column]]
-        if (type(value), value) in typed:
-            return None
-        allowed = ", ".join(map(_as_yaml, ALLOWED[column]))
-        return f"{column} must be one of {allowed}, not {_as_yaml(value)}"
+        return _unlisted(column, value)
     if column in LISTS:
         is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
         return None if is_list else f"{column} must be a list of strings"
     return None if isinstance(value, str) else f"{column} must be a string"
+
+
+def _unlisted(column: str, value: object) -> str | None:
+    """Return the values that are allowed in a column if this one is not."""
+    for allowed in ALLOWED[column]:
+        # Compare types too: in Python `1 == True`.
+        if type(value) is type(allowed) and value == allowed:
+            return None
+    choices = ", ".join(map(_as_yaml, ALLOWED[column]))
+    return f"{column} must be one of {choices}, not {_as_yaml(value)}"
 
 
 def _as_yaml(value: object) -> str:

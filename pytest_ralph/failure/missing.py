@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
-    from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
     r"(?:\bnot|n't) (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory|preset)"
@@ -32,10 +31,9 @@ UNKNOWN_TASK = re.compile(
 )
 # Words of which every line contains one that either pattern matches.
 GONE_WORDS = (
-    "found", "exist", "located", "opened", "such", "module", "appear", "directory", "file",
-    "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
-    "no", "unknown", "undefined", "not", "don", "must", "invalid", "detect", "name",
-)  # fmt: skip
+    "found exist located opened such module appear directory file missing find open read access "
+    "stat locate load match no unknown undefined not don must invalid detect name"
+).split()
 # An argument that names nothing.
 VALUE = re.compile(
     r".?|[.*/\s\d]+|.*[\s;=$<>(){}].*|error|warn(?:ing)?|info|debug|fatal", re.IGNORECASE
@@ -169,13 +167,12 @@ def _operands(context: FailureContext) -> Iterator[str]:
     for stage in context.stages:
         if stage.role in FOREIGN_ROLES:
             continue
+        # What the program shall do: `test` of `bun test cart`.
+        subcommand = "".join(stage.operands[:1])
+        if stage.name != f"{stage.program} {subcommand}":
+            subcommand = ""
         options = [word for word in stage.arguments if word.startswith("-")]
         values = [option.partition("=")[2] for option in options]
         for word in (*stage.plain_arguments, *values):
-            if not VALUE.fullmatch(word) and not _is_subcommand(stage, word):
+            if word != subcommand and not VALUE.fullmatch(word):
                 yield word
-
-
-def _is_subcommand(stage: Stage, word: str) -> bool:
-    """Return whether a word only says what the program shall do: `test` of `bun test cart`."""
-    return stage.operands[:1] == (word,) and stage.name == f"{stage.program} {word}"

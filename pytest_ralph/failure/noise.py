@@ -193,12 +193,19 @@ def _options_of_git(lines: Sequence[str]) -> range:
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
-    lines = output.lines
-    tried_again = numbers_of(TRIED_AGAIN.match, lines)
-    above = (number - 1 for number in tried_again)
-    tried_first = [number for number in above if not UNMENDABLE.match(lines[number])]
-    data = numbers_of(DATA.search, lines)
-    return frozenset([*data, *tried_first, *tried_again, *_diff_lines(lines)])
+    return frozenset[int]().union(
+        numbers_of(DATA.search, output.lines),
+        _first_tries(output.lines),
+        _diff_lines(output.lines),
+    )
+
+
+def _first_tries(lines: Sequence[str]) -> Iterator[int]:
+    """The lines that say that something is tried again, and those above, which say why."""
+    for number in numbers_of(TRIED_AGAIN.match, lines):
+        yield number
+        if not UNMENDABLE.match(lines[number - 1]):
+            yield number - 1
 
 
 def _diff_lines(lines: Sequence[str]) -> Iterator[int]:

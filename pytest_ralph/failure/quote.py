@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.lines import matching, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from pytest_ralph.failure.context import FailureContext
 
@@ -25,9 +25,8 @@ SUMMARY = re.compile(
 )
 LONGEST_COMMAND = 120
 ALARMS = (
-    "error", "*error", "exception", "*exception", "fatal", "fail", "failed", "failure", "cannot",
-    "could", "invalid",
-)  # fmt: skip
+    "error *error exception *exception fatal fail failed failure cannot could invalid"
+).split()
 WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # What a linter says around its findings.
@@ -69,17 +68,18 @@ NOT_DISAPPROVING = (APPROVING, COUNT, TOP_HEADING, SUMMARY, NO_COMPLAINT)
 
 def quotable_line(context: FailureContext) -> str:
     """Return the line of the output that a person would quote; empty if there is no output."""
-    lines = [line.strip() for line in context.output.lines]
-    spoken = [line for number, line in enumerate(lines) if line and number not in context.ignored]
+    lines = list(map(str.strip, context.output.lines))
     alarms = context.output.numbers_of(ALARMS)
-    heard_alarms = [number for number in alarms if number not in context.ignored]
-    statements = [line for line in spoken if not COUNT.match(line)]
+    heard_alarms = context.heard(alarms)
     printed = list(filter(None, lines))
+    heard = [lines[number] for number in context.heard(range(len(lines)))]
+    spoken = list(filter(None, heard))
+    statements = list(filterfalse(COUNT.match, spoken))
     candidates = chain(
         [lines[number] for number in _own_alarms(context)],
         filter(WARNING.match, printed),
         filter(disapproves, spoken),
-        [lines[number] for number in (*heard_alarms, *alarms)],
+        [lines[number] for number in heard_alarms or alarms],
         # The last command of a shell's trace is the one that ended it.
         filter(SHELL_TRACE.match, printed[-1:]),
         filterfalse(WEAK_ENDING.search, statements[-1:]),
@@ -89,10 +89,12 @@ def quotable_line(context: FailureContext) -> str:
     return next(candidates, "")
 
 
-def _own_alarms(context: FailureContext) -> Sequence[int]:
-    """Return the numbers of the alarming lines that are the tool's own words and no summary."""
-    alarms = [n for n in context.output.numbers_of(ALARMS) if n not in context.passed_over]
-    return [number for number in alarms if not SUMMARY.search(context.output.lines[number])]
+def _own_alarms(context: FailureContext) -> Iterator[int]:
+    """Yield the numbers of the alarming lines that are the tool's own words and no summary."""
+    for number in context.output.numbers_of(ALARMS):
+        is_summary = SUMMARY.search(context.output.lines[number])
+        if not is_summary and number not in context.passed_over:
+            yield number
 
 
 def first_complaint(context: FailureContext) -> tuple[int, str] | None:
@@ -105,12 +107,11 @@ def first_complaint(context: FailureContext) -> tuple[int, str] | None:
     for number, message in matching(JSON_MESSAGE.match, lines):
         return number, message[1]
 
-    disapproving = set(numbers_of(disapproves, lines)) - context.ignored
-    complaints = sorted(disapproving.union(_own_alarms(context)))
+    complaints = context.heard(numbers_of(disapproves, lines))
+    complaints = sorted({*complaints, *_own_alarms(context)})
     if not complaints:
         complaints = numbers_of(WARNING.match, lines) or numbers_of(_is_complaint, lines)
-    heard = [number for number in complaints if number not in context.ignored]
-    for number in heard or complaints:
+    for number in context.heard(complaints) or complaints:
         return number, lines[number].strip()
     return None
 
@@ -134,8 +135,11 @@ def _is_complaint(line: str) -> bool:
 
 def names_file(context: FailureContext, text: str) -> bool:
     """Return whether a word of the text is a file of the project."""
-    words = QUOTES.sub(" ", text).split()
-    return any(context.project.find(PLACE_END.sub("", word)) for word in words)
+    for word in QUOTES.sub(" ", text).split():
+        name = PLACE_END.sub("", word)
+        if context.project.find(name):
+            return True
+    return False
 
 
 def shortened(command: str) -> str:

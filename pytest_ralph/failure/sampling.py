@@ -109,16 +109,17 @@ def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]
 
     lines.sort(key=lambda line: count[line.shape])
     # Only a few lines fit: compare these more closely.
-    alarming: list[_Line] = []
-    others: list[_Line] = []
+    others: list[tuple[int, int]] = []
     for line in lines[:MOST_CANDIDATES]:
-        shown = text[line.start : line.stop]
-        has_alarm = any(alarm in shown for alarm in ALARMS)
-        (alarming if has_alarm else others).append(line)
-    for line in alarming:
-        yield _with_neighbours(text, line)
-    for line in others:
-        yield line.start, line.stop
+        if _has_alarm(text[line.start : line.stop]):
+            yield _with_neighbours(text, line.start, line.stop)
+        else:
+            others.append((line.start, line.stop))
+    yield from others
+
+
+def _has_alarm(line: str) -> bool:
+    return any(alarm in line for alarm in ALARMS)
 
 
 def _split(chunk: str, start: int, shapes: Sequence[bytes]) -> Iterator[_Line]:
@@ -128,13 +129,14 @@ def _split(chunk: str, start: int, shapes: Sequence[bytes]) -> Iterator[_Line]:
         start += len(line) + 1
 
 
-def _with_neighbours(text: str, line: _Line) -> tuple[int, int]:
+def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:
     """Return a line with those before and after it, as far as they are of usual length."""
-    earliest = max(0, line.start - LONGEST_LINE)
-    before = text.rfind("\n", earliest, max(0, line.start - 1))
-    after = text.find("\n", line.stop + 1, line.stop + LONGEST_LINE)
-    start = line.start if before < 0 else before + 1
-    stop = line.stop if after < 0 else after
+    before = text.rfind("\n", max(0, start - LONGEST_LINE), max(0, start - 1))
+    if before >= 0:
+        start = before + 1
+    after = text.find("\n", stop + 1, stop + LONGEST_LINE)
+    if after >= 0:
+        stop = after
     return start, stop
 
 

@@ -44,6 +44,7 @@ TEAMCITY_ESCAPE = re.compile(r"\|(?:0x[0-9A-Fa-f]{4}|.)")
 GITHUB_COMMAND = re.compile(
     r"^::(?P<level>error|warning)(?: (?P<values>[^:]*?))?::(?P<message>.*)$"
 )
+GITHUB_VALUE = re.compile(r"(\w+)=([^,]*)")
 AZURE_COMMAND = re.compile(r"^##\[(?P<level>error|warning)\](?P<message>.*)$")
 # `go test -json` has the printed text in "Output", cargo's JSON in "rendered".
 JSON_LINE = re.compile(r'^\{.*"(?:Output|rendered)":.*\}$')
@@ -154,14 +155,12 @@ def _teamcity_lines(line: str) -> list[str]:
     """Return the other text on a line and what its messages say about failing tests."""
     printed = [TEAMCITY_MESSAGE.sub("", line)]
     for match in TEAMCITY_MESSAGE.finditer(line):
-        if match["event"] != "testFailed":
-            continue
-        values = {"name": "", "message": "", "details": ""}
-        for name, value in TEAMCITY_VALUE.findall(match["values"]):
-            values[name] = TEAMCITY_ESCAPE.sub(_teamcity_character, value)
-        printed.append(f"✖ {values['name']}")
-        printed += values["message"].split("\n")
-        printed += values["details"].split("\n")
+        if match["event"] == "testFailed":
+            values = dict(TEAMCITY_VALUE.findall(match["values"]))
+            texts = [f"✖ {values.get('name', '')}", values.get("message", "")]
+            texts.append(values.get("details", ""))
+            message = TEAMCITY_ESCAPE.sub(_teamcity_character, "|n".join(texts))
+            printed += message.split("\n")
     return [text for text in printed if text.strip()]
 
 
@@ -186,14 +185,14 @@ def _github_lines(command: re.Match[str]) -> list[str]:
     message = command["message"]
     for code, character in ESCAPED.items():
         message = message.replace(code, character)
-    lines = message.strip().split("\n")
-    values = dict(re.findall(r"(\w+)=([^,]*)", command["values"] or ""))
-    # A place without a file is no place.
-    names = ("file", "line", "col") if "file" in values else ()
-    place = [values[name] for name in names if values.get(name)]
-    first = ": ".join(filter(None, (":".join(place), command["level"], lines[0])))
+    first, *rest = message.strip().split("\n")
+    values = dict(GITHUB_VALUE.findall(command["values"] or ""))
+    diagnostic = f"{command['level']}: {first}"
+    if "file" in values:
+        place = [values[name] for name in ("file", "line", "col") if values.get(name)]
+        diagnostic = f"{':'.join(place)}: {diagnostic}"
     # A runner gives the name of the test as the title, with the names of its groups.
     title = values.get("title", "")
     if command["level"] == "error" and " > " in title:
-        return [f"✖ {title}", *lines, first]
-    return [first, *lines[1:]]
+        return [f"✖ {title}", first, *rest, diagnostic]
+    return [diagnostic, *rest]

@@ -167,20 +167,22 @@ def _says_nothing(failure: Failure, point: str) -> bool:
 
 def _title_without_words(failure: Failure, point: str) -> str:
     """Return a title for an error that says nothing without its command."""
-    if not COMMAND_START.match(failure.command):
+    command = failure.command
+    if not COMMAND_START.match(command):
         return headline(failure.kind)
     if VALUE.fullmatch(point) and not DATA.match(point):
-        return _about_command(failure.command, f" printed {point}")
-    return _about_command(failure.command, f": {headline(failure.kind)}")
+        return _about_command(command, f" printed {point}")
+    return _about_command(command, f": {headline(failure.kind)}")
 
 
 def _about_command(command: str, end: str) -> str:
     """Return a command, shortened if it must be, and how it ended."""
     line = " ".join(command.split())
-    if len(line) + len(end) + 2 <= LONGEST_TITLE:
-        return f"`{line}`{end}"
-    beginning = LAST_WORD.sub("", line[: LONGEST_TITLE - len(end) - 2])
-    return f"`{beginning}…`{end}"
+    # Besides two backticks.
+    room = LONGEST_TITLE - len(end) - 2
+    if len(line) > room:
+        line = LAST_WORD.sub("", line[:room]) + "…"
+    return f"`{line}`{end}"
 
 
 def _best_wording(failure: Failure, point: str) -> str:
