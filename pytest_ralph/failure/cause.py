@@ -58,7 +58,7 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     own_words = QUOTATION.sub("", finding.error)
     if own_words == finding.error:
         return True
-    return any(one.verdict == finding.verdict for one in causes_in(own_words))
+    return finding.verdict in {one.verdict for one in causes_in(own_words)}
 
 
 def best_cause(findings: Sequence[Finding]) -> Finding | None:

@@ -202,7 +202,11 @@ def read_headed_rows(
             continue
         for at in below(output.lines, number, ROWS_BELOW):
             row = output.lines[at]
-            if at not in ignored and HEADED_ROW.match(row) and not COUNT_ROW.match(row):
+            if at not in ignored and _is_headed_row(row):
                 text = ROW_NUMBER.sub("", row).strip(MARKS)
                 yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break
+
+
+def _is_headed_row(line: str) -> bool:
+    return HEADED_ROW.match(line) is not None and not COUNT_ROW.match(line)

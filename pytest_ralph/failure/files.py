@@ -120,9 +120,9 @@ def _best_path(name: str, path: str, earlier: str | None) -> str:
     if earlier is None:
         is_diff_side = path.removesuffix(name) in DIFF_SIDES
         return name if is_diff_side else path
-    if path.endswith(name) and not earlier.endswith(name):
-        return path
-    return earlier
+    if earlier.endswith(name) or not path.endswith(name):
+        return earlier
+    return path
 
 
 def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[str]:
@@ -145,7 +145,9 @@ def _may_be_own(context: FailureContext, path: str) -> bool:
     if context.project.find(path):
         return True
     top, slash, _ = path.removeprefix("./").partition("/")
-    return bool(slash) and context.project.has_directory(top) and _by_shape(path) is not None
+    if not slash or not context.project.has_directory(top):
+        return False
+    return _by_shape(path) is not None
 
 
 def _names_without_suffix(context: FailureContext) -> Iterator[str]:

@@ -77,11 +77,21 @@ def with_missing_file(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with the file that its error says is absent, if that is not known yet."""
     if finding.missing or finding.verdict == "service":
         return finding
-    named = _absent_file(finding.error)
-    for name in [named] if named else _listed_below(context, finding):
+    for name in _files_said_absent(context, finding):
         if not context.project.find(name):
             return replace(finding, missing=name)
     return finding
+
+
+def _files_said_absent(context: FailureContext, finding: Finding) -> Sequence[str]:
+    """Return the file that an error names, or those that are listed below it."""
+    file = _absent_file(finding.error)
+    if file:
+        return [file]
+    if finding.line < 0 or not ABSENT_FILES.search(finding.error):
+        return []
+    below = lines_below(context.output.lines, finding.line, LINES_BELOW)
+    return [match[1] for _, match in matching(LISTED.match, below)]
 
 
 def _absent_file(line: str) -> str | None:
@@ -92,21 +102,12 @@ def _absent_file(line: str) -> str | None:
     return match[1] or match[2]
 
 
-def _listed_below(context: FailureContext, finding: Finding) -> Sequence[str]:
-    """Return the files that are listed below a line that says that files are absent."""
-    if finding.line < 0 or not ABSENT_FILES.search(finding.error):
-        return ()
-    below = lines_below(context.output.lines, finding.line, LINES_BELOW)
-    return [match[1] for _, match in matching(LISTED.match, below)]
-
-
 def absences(context: FailureContext) -> Iterator[Finding]:
     """Yield a finding for each line that says that a named thing or a manifest is absent."""
     if context.said_by_shell is not None:
         # It judges what its commands say.
         return
-    operands = dict.fromkeys(_operands(context))
-    wanted = [word for word in operands if word not in context.project.files]
+    wanted = [word for word in _operands(context) if word not in context.project.files]
     for number in _lines_about_absence(context):
         missing = _absent_thing(context, wanted, number)
         if missing:
