@@ -145,7 +145,7 @@ class FailureContext(CommandContext):
         found = tuple(read_diagnostics(self.output, self.ignored))
         if found or not self.roles.isdisjoint(NOT_GROUPING_ROLES):
             return found
-        return tuple(read_headed_rows(self.output, self.project.find, self.echoed))
+        return tuple(read_headed_rows(self.output.lines, self.project.find))
 
     @cached_property
     def remarks(self) -> frozenset[int]:

@@ -191,22 +191,18 @@ def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnos
 
 
 def read_headed_rows(
-    output: CommandOutput, find_file: Callable[[str], str | None], ignored: Collection[int]
+    lines: Sequence[str], find_file: Callable[[str], str | None]
 ) -> Iterator[Diagnostic]:
     """Yield the first row below each line that only names a file of the project.
 
     Linters that group their findings print the file once and numbered or marked rows below it.
     """
-    for number, heading in matching(FILE_HEADING.match, output.lines):
+    for number, heading in matching(FILE_HEADING.match, lines):
         if find_file(heading["file"]) is None:
             continue
-        for at in below(output.lines, number, ROWS_BELOW):
-            row = output.lines[at]
-            if at not in ignored and _is_headed_row(row):
+        for at in below(lines, number, ROWS_BELOW):
+            row = lines[at]
+            if HEADED_ROW.match(row) and not COUNT_ROW.match(row):
                 text = ROW_NUMBER.sub("", row).strip(MARKS)
                 yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break
-
-
-def _is_headed_row(line: str) -> bool:
-    return HEADED_ROW.match(line) is not None and not COUNT_ROW.match(line)
