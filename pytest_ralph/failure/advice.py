@@ -27,12 +27,12 @@ FIX_OPTIONS = {
     "--fix": (
         "eslint ruff stylelint standardrb golangci-lint oxlint standard xo markdownlint swiftlint "
         "clippy"
-    ),
-    "--write": "biome",
-    "-a": "rubocop",
-    "-F": "ktlint",
-    "-w": "codespell typos",
-    "--auto-correct": "detekt",
+    ).split(),
+    "--write": ["biome"],
+    "-a": ["rubocop"],
+    "-F": ["ktlint"],
+    "-w": ["codespell", "typos"],
+    "--auto-correct": ["detekt"],
 }
 # A command line that does not end with the arguments of its first program.
 OTHER_END = re.compile(r"[|&;<>\n`]|\s--\s|\bsh -c\b")
@@ -120,7 +120,7 @@ def _fix_command(command: str) -> str:
     if OTHER_END.search(command):
         return ""
     for option, tools in FIX_OPTIONS.items():
-        names = "|".join(tools.split())
+        names = "|".join(tools)
         if not re.search(rf"(?<![\w-])(?:{names})(?![\w-])", command):
             continue
         if option in command.split():

@@ -90,8 +90,8 @@ class FailureContext(CommandContext):
         complaints = marked | self._complaints
         if self.only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
-            everything = range(len(self.output.lines))
-            return found.union(everything) - complaints
+            everything = frozenset(range(len(self.output.lines)))
+            return found | (everything - complaints)
         if names_tests(self.output):
             # The name of a test may contain the words of any cause.
             return found | marked

@@ -48,9 +48,9 @@ MANIFEST_NAMES = (
     "Dockerfile docker-compose.yaml docker-compose.yml compose.yaml compose.yml Chart.yaml "
     "Justfile justfile Taskfile.yaml Taskfile.yml Package.swift pubspec.yaml shard.yml stack.yaml "
     "dune-project rebar.config project.clj build.sbt build.zig WORKSPACE MODULE.bazel"
-)
+).split()
 MANIFEST = re.compile(
-    r"(?<![\w/.-])(?:\S*/)?(" + re.escape(MANIFEST_NAMES).replace(r"\ ", "|") + r")(?![\w.-])"
+    r"(?<![\w/.-])(?:\S*/)?(" + "|".join(map(re.escape, MANIFEST_NAMES)) + r")(?![\w.-])"
 )
 # A file that an error says is absent, behind the words or before them.
 FILE = r"[\w@.~/+-]*\w\.[A-Za-z]\w{0,9}|[\w@.~+-]*/[\w@.~+/-]*\w"
