@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import below, lines_below, matching
@@ -138,13 +137,15 @@ def _read_line(number: int, line: str) -> Diagnostic | None:
 def _read_at_place(number: int, line: str, place: re.Match[str]) -> Diagnostic | None:
     """Read a message with its place before it."""
     text = line.strip()
+    file = place["file"]
     if place["interpreter"] and RUNTIME_ERROR.search(text):
         return None
     # What an interpreter was given to run cannot be read.
     if place["interpreter"] or line.startswith(("CMake Error", "e: ")):
-        return Diagnostic(number, text, place["file"], "build", "error")
-    level = _level(place["level"] or place["message"])
-    return Diagnostic(number, text, place["file"], _shape(place["message"]), level)
+        return Diagnostic(number, text, file, "build", "error")
+    message = place["message"]
+    level = _level(place["level"] or message)
+    return Diagnostic(number, text, file, _shape(message), level)
 
 
 def _level(message: str) -> str:
@@ -178,11 +179,16 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    block = filterfalse(PLACE_LINE.match, lines_below(lines, diagnostic.line, 4))
-    said = list(filter(None, map(str.strip, block)))
-    if said and said[0].startswith(REMARKS):
-        diagnostic = replace(diagnostic, level="info")
-    messages = [text.strip(MARKS) for text in said if text.strip(MARKS)]
+    """Return a diagnostic of which one line gives the place, and those below it the message."""
+    messages: list[str] = []
+    for line in lines_below(lines, diagnostic.line, 4):
+        text = line.strip()
+        if PLACE_LINE.match(line):
+            continue
+        if not messages and text.startswith(REMARKS):
+            diagnostic = replace(diagnostic, level="info")
+        if text.strip(MARKS):
+            messages.append(text.strip(MARKS))
     if not messages:
         return diagnostic
     # A line that ends with a colon only announces what follows.

@@ -79,11 +79,10 @@ NEGATION = re.compile(
     re.IGNORECASE,
 )
 
-# Blocks that are headed by the name of a kind of failure.
+# `ERROR: test_failure` above a block of details.
 HEADING_KIND = re.compile(
-    r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
+    r"^\s*ERROR:\s*(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
 )
-UNDERLINE = re.compile(r"^[=-]{5,}$")
 # `Type: test_failure` in the details of a retry, `Error: test_failure` in those of a halt.
 FIELD_KIND = re.compile(
     r"^[\s║|]*(?:Type|Error|Failure type):\s*(?P<kind>[a-z]+(?:_[a-z]+)+|timeout)[\s║|]*$"
@@ -194,7 +193,8 @@ def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
     claims = _claims_in(context.output)
     readers = (
         _read_report,
-        _read_kind_block,
+        _read_kind_heading,
+        _read_kind_field,
         _read_failed_block,
         _read_limits,
         _read_contradiction,
@@ -239,24 +239,26 @@ def _test_ids(words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(TEST_ID.findall(words)))
 
 
-def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
-    """Read a block that names its kind, in an underlined heading or in a field."""
+def _read_kind_heading(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a block below the name of its kind."""
     lines = context.output.lines
-    for number, line in enumerate(lines[:LINES_SEARCHED]):
-        below = lines[number + 1 :]
-        match = _kind_heading(line, below) or FIELD_KIND.match(line)
-        if match is None or match["kind"] not in kinds:
-            continue
-        detail = DETAIL.search("\n".join(below[:LINES_OF_FIELDS]))
-        if match.re is HEADING_KIND or detail is None:
-            return _of_kind(match["kind"], below, kinds, line.strip())
-        return _of_kind(match["kind"], below, kinds, detail["text"])
+    for number, heading in matching(HEADING_KIND.match, lines[:LINES_SEARCHED]):
+        if heading["kind"] in kinds:
+            below = lines[number + 1 :]
+            return _of_kind(heading["kind"], below, kinds, lines[number].strip())
     return None
 
 
-def _kind_heading(line: str, below: Sequence[str]) -> re.Match[str] | None:
-    if "ERROR" in line or any(map(UNDERLINE.match, below[:1])):
-        return HEADING_KIND.match(line)
+def _read_kind_field(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a block that names its kind in one field, and the error in one below it."""
+    lines = context.output.lines
+    for number, field in matching(FIELD_KIND.match, lines[:LINES_SEARCHED]):
+        if field["kind"] not in kinds:
+            continue
+        below = lines[number + 1 :]
+        detail = DETAIL.search("\n".join(below[:LINES_OF_FIELDS]))
+        error = detail["text"] if detail else lines[number].strip()
+        return _of_kind(field["kind"], below, kinds, error)
     return None
 
 
@@ -298,8 +300,9 @@ def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) ->
 def _read_limits(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
     if claims.context_limit:
         failure = Finding("context", claims.context_limit).as_failure(kinds)
-        has_progress = any(PROGRESS.search(line) for line in context.output.lines)
-        return replace(failure, category="partial" if has_progress else None)
+        if any(map(PROGRESS.search, context.output.lines)):
+            return replace(failure, category="partial")
+        return replace(failure, category=None)
     if claims.rate_limit and not claims.complete:
         return Finding("service", claims.rate_limit).as_failure(kinds)
     return None

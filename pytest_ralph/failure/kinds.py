@@ -122,7 +122,8 @@ def _check_row(path: Path, name: object, row: Any) -> None:
     for column, value in row.items():
         problem = _problem(column, value)
         if problem:
-            raise KindsError(path, row.lc.key(column)[0] + 1, f"{name}: {problem}")
+            line, _ = row.lc.key(column)
+            raise KindsError(path, line + 1, f"{name}: {problem}")
 
 
 def _problem(column: str, value: object) -> str | None:
@@ -131,10 +132,11 @@ def _problem(column: str, value: object) -> str | None:
         return f"unknown column {column!r} (known: {', '.join(sorted(COLUMNS))})"
     if column in ALLOWED:
         return _unlisted(column, value)
-    if column in LISTS:
-        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return None if is_list else f"{column} must be a list of strings"
-    return None if isinstance(value, str) else f"{column} must be a string"
+    if column not in LISTS:
+        return None if isinstance(value, str) else f"{column} must be a string"
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return f"{column} must be a list of strings"
+    return None
 
 
 def _unlisted(column: str, value: object) -> str | None:

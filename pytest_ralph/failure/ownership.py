@@ -112,14 +112,12 @@ def _verdict_of_module(context: FailureContext, finding: Finding, name: str) -> 
 def _is_own_module(context: FailureContext, finding: Finding, name: str) -> bool:
     if context.project.owns_module(name) or _is_named_as_own(finding.error, name):
         return True
-    if any(map(_quoted_include(name).search, _lines_below(context, finding, 3))):
+    below = _lines_below(context, finding, 5)
+    if any(map(NAME_NOT_IN_CRATE.search, below)):
         return True
-    return any(map(NAME_NOT_IN_CRATE.search, _lines_below(context, finding, 5)))
-
-
-def _quoted_include(name: str) -> re.Pattern[str]:
-    """C marks headers of the project by quotes in the include line, which is shown below."""
-    return re.compile(rf'#\s*include\s+"{re.escape(name)}"')
+    # C marks headers of the project by quotes in the include line, which is shown below.
+    include = re.compile(rf'#\s*include\s+"{re.escape(name)}"')
+    return any(map(include.search, below))
 
 
 def _is_to_be_loaded(context: FailureContext, name: str) -> bool:

@@ -290,8 +290,10 @@ def _test_name(failure: Failure) -> str:
     name = re.split(r" (?:>|›|») ", name)[-1]
     if DOTTED_NAME.fullmatch(name):
         name = name.rsplit(".", 1)[-1]
-    name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
-    return NOT_A_START.sub("", SUITE_LABEL.sub("", name))
+    name = LEADING_DIRECTORIES.sub("", name)
+    name = METHOD.sub(r"\1", name)
+    name = SUITE_LABEL.sub("", name)
+    return NOT_A_START.sub("", name)
 
 
 def _subject(failure: Failure) -> str:
