@@ -37,14 +37,11 @@ FIX_OPTIONS = {
 # A command line that does not end with the arguments of its first program.
 OTHER_END = re.compile(r"[|&;<>\n`]|\s--\s|\bsh -c\b")
 # What to check about a type checker's settings, by the words around its error.
-TYPE_SETTINGS = (
-    (
-        re.compile(r"\btsc\b|\bvue-tsc\b|error TS\d"),
-        "Check tsconfig.json and missing @types packages",
-    ),
-    (re.compile(r"\bmypy\b"), "Check the mypy settings and missing stub packages"),
-    (re.compile(r"\bpyright\b|\bbasedpyright\b"), "Check the pyright settings"),
-)
+TYPE_SETTINGS = {
+    r"\btsc\b|\bvue-tsc\b|error TS\d": "Check tsconfig.json and missing @types packages",
+    r"\bmypy\b": "Check the mypy settings and missing stub packages",
+    r"\bpyright\b|\bbasedpyright\b": "Check the pyright settings",
+}
 PLACEHOLDER = re.compile(r"`?\{([A-Z_]+)\}`?")
 UNKNOWN_VALUES = {
     "FILES": "the files named in the output",
@@ -57,23 +54,15 @@ UNKNOWN_VALUES = {
 PIP_INSTALL = "pip install"
 NPM_INSTALL = "npm install"
 # Who installs what is missing, by the words around it.
-INSTALLERS = (
-    (
-        re.compile(r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b"),
-        PIP_INSTALL,
-    ),
-    (
-        re.compile(
-            r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
-            r"|\.[cm]?[jt]sx?\b"
-        ),
-        NPM_INSTALL,
-    ),
-    (re.compile(r"\b(?:cargo|rustc)\b|\.rs\b"), "cargo add"),
-    (re.compile(r"\bgo (?:build|test|run|vet)\b|\.go\b"), "go get"),
-    (re.compile(r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b"), "gem install"),
-    (re.compile(r"\b(?:composer|php)\b|\.php\b"), "composer require"),
-)
+INSTALLERS = {
+    r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b": PIP_INSTALL,
+    r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
+    r"|\.[cm]?[jt]sx?\b": NPM_INSTALL,
+    r"\b(?:cargo|rustc)\b|\.rs\b": "cargo add",
+    r"\bgo (?:build|test|run|vet)\b|\.go\b": "go get",
+    r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b": "gem install",
+    r"\b(?:composer|php)\b|\.php\b": "composer require",
+}
 # A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
 NPM_PACKAGE = re.compile(r"^(@[^/]*/[^/]*|[^@/][^/]*)/.*")
 PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
@@ -139,8 +128,8 @@ def suggested_actions(failure: Failure, evidence: Evidence, kinds: Kinds) -> tup
         actions.insert(0, f"Set {failure.missing}")
     if failure.kind == "typecheck_error":
         printed = f"{failure.command} {failure.error}"
-        for words, action in TYPE_SETTINGS:
-            if words.search(printed):
+        for words, action in TYPE_SETTINGS.items():
+            if re.search(words, printed):
                 actions.append(action)
     return tuple(actions)
 
@@ -172,8 +161,8 @@ def _install(failure: Failure, evidence: Evidence) -> list[str]:
 def _installer(failure: Failure) -> str:
     """Return the command that installs packages of the failure's language, if it is known."""
     printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
-    for words, command in INSTALLERS:
-        if words.search(printed):
+    for words, command in INSTALLERS.items():
+        if re.search(words, printed):
             return command
     return ""
 

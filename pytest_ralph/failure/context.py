@@ -142,10 +142,10 @@ class FailureContext(CommandContext):
     @cached_property
     def diagnostics(self) -> Sequence[Diagnostic]:
         """What compilers, linters and checkers say about places in files."""
-        found = tuple(read_diagnostics(self.output, self.ignored))
+        found = list(read_diagnostics(self.output, self.ignored))
         if found or not self.roles.isdisjoint(NOT_GROUPING_ROLES):
             return found
-        return tuple(read_headed_rows(self.output.lines, self.project.find))
+        return list(read_headed_rows(self.output.lines, self.project.find))
 
     @cached_property
     def remarks(self) -> frozenset[int]:
@@ -167,16 +167,19 @@ class FailureContext(CommandContext):
         return self._findings_outside(self.ignored)
 
     def _findings_outside(self, ignored: Collection[int]) -> Sequence[Finding]:
-        stated = causes_of(self.output, ignored)
-        owned = [with_owner(self, finding) for finding in (*stated, *self._exceptions)]
-        credible = [finding for finding in owned if is_credible(self, finding)]
-        return (*credible, *self._absences)
+        found: list[Finding] = []
+        for finding in (*causes_of(self.output, ignored), *self._exceptions):
+            owned = with_owner(self, finding)
+            if is_credible(self, owned):
+                found.append(owned)
+        return (*found, *self._absences)
 
     @cached_property
     def _exceptions(self) -> Sequence[Finding]:
         """The exceptions that were not only logged."""
+        raised = exceptions(self.output)
         logged = set(logged_tracebacks(self.output.lines))
-        return [finding for finding in exceptions(self.output) if finding.line not in logged]
+        return [finding for finding in raised if finding.line not in logged]
 
     @cached_property
     def _absences(self) -> Sequence[Finding]:
@@ -266,7 +269,8 @@ class FailureContext(CommandContext):
     @cached_property
     def roles(self) -> frozenset[str]:
         """The roles of all commands that are known to have run."""
-        return frozenset(stage.role for stage in (*self.stages, *self.echoed.values()))
+        known = (*self.stages, *self.echoed.values())
+        return frozenset(stage.role for stage in known)
 
     def stage_at(self, line: int) -> Stage:
         """Return the command that printed a line: the last one shown above it, else the main one.

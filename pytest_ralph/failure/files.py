@@ -57,14 +57,16 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
     """
     # The path as it is printed, by the name of the file in the project.
     printed: dict[str, str] = {}
-    is_unmade = failure.kind == "task_incomplete" and context.evidence.exit_code == NOT_FOUND
-    if is_unmade and failure.missing:
-        printed[failure.missing] = failure.missing
+    missing = failure.missing
+    is_script = context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete"
+    if missing and is_script:
+        printed[missing] = missing
     for token in (*_names_without_suffix(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
         name = _project_name(context, path)
         if name:
-            printed[name] = _best_path(name, path, printed.get(name))
+            earlier = printed.get(name)
+            printed[name] = _best_path(name, path, earlier)
     for path in _files_in_question(context, failure):
         name = context.project.find(path) or path
         printed.setdefault(name, path)

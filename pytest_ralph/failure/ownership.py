@@ -195,9 +195,10 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
 
 def _absent(context: FailureContext, finding: Finding) -> Finding:
     """A table that the command does not name is one that a program of the project asks for."""
-    if NO_TABLE.search(finding.error) and (finding.missing or "") not in context.evidence.command:
-        return replace(finding, verdict="crash", missing=None)
-    return finding
+    table = finding.missing or ""
+    if table in context.evidence.command or not NO_TABLE.search(finding.error):
+        return finding
+    return replace(finding, verdict="crash", missing=None)
 
 
 def _configuration(_context: FailureContext, finding: Finding) -> Finding:

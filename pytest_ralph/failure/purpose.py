@@ -9,17 +9,16 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
 PYTEST = frozenset({"pytest", "py.test"})
-# Words in the names of scripts and targets, the most telling first: `check:types`, `test-lint.sh`.
-ROLE_OF_WORD = {
-    "types": re.compile(r"(?<![a-z])(?:type-?check|types(?![a-z]))"),
-    "lint": re.compile(r"(?<![a-z])(?:lint|audit)"),
-    "format": re.compile(r"(?<![a-z])(?:format|fmt)"),
-    "test": re.compile(r"(?<![a-z])(?:unit)?(?:test|spec(?:s|_|-|$)|smoke|e2e)"),
+# Beginnings of words in the names of scripts and targets, the most telling first: `check:types`,
+# `test-lint.sh`.
+WORDS_OF_ROLE = {
+    "types": r"type-?check|types(?![a-z])",
+    "lint": r"lint|audit",
+    "format": r"format|fmt",
+    "test": r"(?:unit)?(?:test|spec(?:s|_|-|$)|smoke|e2e)",
     # Before `build`: `check_bundle.py` looks at what was built.
-    "check": re.compile(
-        r"(?<![a-z])(?:check|verify|validate|compare|bench|preflight)|(?:_|-)check\b"
-    ),
-    "build": re.compile(r"(?<![a-z])(?:build|compile|bundle)"),
+    "check": r"check|verify|validate|compare|bench|preflight",
+    "build": r"build|compile|bundle",
 }
 # What it means if nothing else is known than that a command of this purpose failed.
 VERDICT_OF_ROLE = {
@@ -52,8 +51,8 @@ def purpose(stage: Stage) -> str:
 def named_role(stage: Stage) -> str:
     """Return the role that the name of a script or target states; empty for other commands."""
     name = _name(stage).lower()
-    for role, word in ROLE_OF_WORD.items():
-        if word.search(name):
+    for role, words in WORDS_OF_ROLE.items():
+        if re.search(rf"(?<![a-z])(?:{words})", name):
             return role
     return ""
 

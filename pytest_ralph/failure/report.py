@@ -147,8 +147,8 @@ def _value_of(text: str, label: str) -> str | None:
 def _tag(text: str, name: str) -> str | None:
     # The metadata stand at the end; what looks like them before is quoted from someone's output.
     start = max(text.rfind(METADATA), 0)
-    text = text[start:]
-    match = re.search(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", text, re.IGNORECASE)
+    tag = re.compile(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", re.IGNORECASE)
+    match = tag.search(text, start)
     return unescape(match[1]) if match else None
 
 

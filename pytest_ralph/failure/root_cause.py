@@ -49,7 +49,13 @@ READERS = (
 
 def root_cause(context: FailureContext) -> Finding:
     """Return the finding that explains the failure best."""
-    found = next(filter(None, (read(context) for read in READERS)), None)
-    if found is None:
-        found = Finding("unknown", quotable_line(context) or NO_ERROR)
+    found = _first_reading(context)
     return with_missing_file(context, with_full_error(context, found))
+
+
+def _first_reading(context: FailureContext) -> Finding:
+    for read in READERS:
+        found = read(context)
+        if found:
+            return found
+    return Finding("unknown", quotable_line(context) or NO_ERROR)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.text.bounded import gap_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 # A text up to this size is kept whole.
 LARGEST_WHOLE = 56_000
@@ -105,7 +105,7 @@ def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]
         count.update(shapes)
         rare = {shape for shape, times in count.items() if times <= MOST_OF_A_SHAPE}
         if not rare.isdisjoint(shapes):
-            lines += [line for line in _split(chunk, start, shapes) if line.shape in rare]
+            lines += _lines_of_shapes(rare, chunk, start, shapes)
 
     lines.sort(key=lambda line: count[line.shape])
     # Only a few lines fit: compare these more closely.
@@ -122,11 +122,15 @@ def _has_alarm(line: str) -> bool:
     return any(alarm in line for alarm in ALARMS)
 
 
-def _split(chunk: str, start: int, shapes: Sequence[bytes]) -> Iterator[_Line]:
-    """Yield the lines of a chunk that begins at `start` of the text."""
+def _lines_of_shapes(
+    wanted: Collection[bytes], chunk: str, start: int, shapes: Sequence[bytes]
+) -> Iterator[_Line]:
+    """Yield the lines of these shapes in a chunk that begins at `start` of the text."""
     for line, shape in zip(chunk.split("\n"), shapes, strict=True):
-        yield _Line(start, start + min(len(line), LONGEST_LINE), shape)
-        start += len(line) + 1
+        size = len(line)
+        if shape in wanted:
+            yield _Line(start, start + min(size, LONGEST_LINE), shape)
+        start += size + 1
 
 
 def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -162,9 +166,10 @@ def _lines_with(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[i
         found = text.find(alarm, start, end)
         if found < 0:
             return
-        line_start = text.rfind("\n", max(0, found - LONGEST_LINE), found) + 1
-        start = min(_line_end(text, found + LONGEST_LINE // 2), end)
-        yield max(line_start, found - LONGEST_LINE), start
+        earliest = max(0, found - LONGEST_LINE)
+        line_start = text.rfind("\n", earliest, found) + 1
+        start = _line_end(text, found + LONGEST_LINE // 2)
+        yield max(line_start, earliest), min(start, end)
 
 
 def _line_end(text: str, position: int) -> int:

@@ -155,13 +155,18 @@ def _teamcity_lines(line: str) -> list[str]:
     """Return the other text on a line and what its messages say about failing tests."""
     printed = [TEAMCITY_MESSAGE.sub("", line)]
     for match in TEAMCITY_MESSAGE.finditer(line):
-        if match["event"] == "testFailed":
-            values = dict(TEAMCITY_VALUE.findall(match["values"]))
-            texts = [f"✖ {values.get('name', '')}", values.get("message", "")]
-            texts.append(values.get("details", ""))
-            message = TEAMCITY_ESCAPE.sub(_teamcity_character, "|n".join(texts))
-            printed += message.split("\n")
+        if match["event"] != "testFailed":
+            continue
+        values = dict(TEAMCITY_VALUE.findall(match["values"]))
+        printed.append("✖ " + _teamcity_text(values.get("name", "")))
+        for name in ("message", "details"):
+            text = _teamcity_text(values.get(name, ""))
+            printed += text.split("\n")
     return [text for text in printed if text.strip()]
+
+
+def _teamcity_text(value: str) -> str:
+    return TEAMCITY_ESCAPE.sub(_teamcity_character, value)
 
 
 def _teamcity_character(escape: re.Match[str]) -> str:
@@ -185,14 +190,16 @@ def _github_lines(command: re.Match[str]) -> list[str]:
     message = command["message"]
     for code, character in ESCAPED.items():
         message = message.replace(code, character)
-    first, *rest = message.strip().split("\n")
+    lines = message.strip().split("\n")
+    level = command["level"]
     values = dict(GITHUB_VALUE.findall(command["values"] or ""))
-    diagnostic = f"{command['level']}: {first}"
+    diagnostic = f"{level}: {lines[0]}"
     if "file" in values:
-        place = [values[name] for name in ("file", "line", "col") if values.get(name)]
-        diagnostic = f"{':'.join(place)}: {diagnostic}"
+        numbers = [values[name] for name in ("line", "col") if values.get(name)]
+        place = ":".join([values["file"], *numbers])
+        diagnostic = f"{place}: {diagnostic}"
     # A runner gives the name of the test as the title, with the names of its groups.
     title = values.get("title", "")
-    if command["level"] == "error" and " > " in title:
-        return [f"✖ {title}", first, *rest, diagnostic]
-    return [diagnostic, *rest]
+    if level == "error" and " > " in title:
+        return [f"✖ {title}", *lines, diagnostic]
+    return [diagnostic, *lines[1:]]
