@@ -98,5 +98,6 @@ def last_message(command: str, lines: Sequence[str]) -> int | None:
         return None
     fixed_parts = map(re.escape, EXPANDED.split(match["text"]))
     message = re.compile(".*".join(fixed_parts))
-    printed = numbers_of(message.fullmatch, lines)
-    return printed[0] if printed else None
+    for number, _ in matching(message.fullmatch, lines):
+        return number
+    return None

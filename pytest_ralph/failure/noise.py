@@ -187,8 +187,10 @@ def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
 
 def _options_of_git(lines: Sequence[str]) -> range:
     """The help text that git prints last, below its usage."""
-    usages = numbers_of(lambda line: line.startswith("usage: git "), lines)
-    return range(min(usages, default=len(lines)) + 1, len(lines))
+    for number, line in enumerate(lines):
+        if line.startswith("usage: git "):
+            return range(number + 1, len(lines))
+    return range(0)
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:

@@ -47,7 +47,8 @@ class CommandOutput:
     def __init__(self, output: str) -> None:
         if MANY_BLANK_LINES in output:
             output = BLANK_LINES.sub("\n\n", output)
-        self.lines: Sequence[str] = unwrap(list(_clean_lines(sample(output))))
+        printed = list(_clean_lines(sample(output)))
+        self.lines: Sequence[str] = unwrap(printed)
         self.english: Sequence[str] = in_english(self.lines)
 
     @cached_property

@@ -130,7 +130,8 @@ def _without_package_names(lines: list[str]) -> list[str]:
     names = {match["name"] for _, match in matching(ECHOED_LABEL.match, lines)}
     if not names:
         return lines
-    label = re.compile(f"^(?:{'|'.join(map(re.escape, names))}): ")
+    alternatives = "|".join(map(re.escape, names))
+    label = re.compile(f"^(?:{alternatives}): ")
     return [label.sub("", line) for line in lines]
 
 

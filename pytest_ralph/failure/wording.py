@@ -196,12 +196,11 @@ def _best_wording(failure: Failure, point: str) -> str:
     subject = _subject(failure)
     introduction = "" if subject.lower() in point.lower() else f"{subject}: "
     candidates = [introduction + wording for wording in wordings]
-    if failure.failed_tests:
-        if introduction:
-            # The whole name of the test, if it fits.
-            candidates.insert(0, f"{_test_name(failure)}: {point}")
-    else:
+    if not failure.failed_tests:
         candidates += wordings
+    elif introduction:
+        # The whole name of the test, if it fits.
+        candidates.insert(0, f"{_test_name(failure)}: {point}")
     for wording in candidates:
         if len(wording) <= LONGEST_TITLE:
             return wording
