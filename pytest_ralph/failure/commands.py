@@ -1,7 +1,4 @@
-"""CommandContext: the command line of a failure, without what it printed.
-
-Together with FailureContext this is all that asks what a command line means.
-"""
+"""CommandContext: the command line of a failure, without what it printed."""
 
 from __future__ import annotations
 
@@ -128,10 +125,10 @@ class CommandContext:
         # `rspec` does not name `webmock/rspec`.
         programs = self.programs - {wanted}
         for written in self.words:
-            if written in programs:
-                continue
             word = written.removeprefix("./")
-            if f"/{word}/" in f"/{wanted}/" or word.startswith((f"{wanted}.", f"{wanted}:")):
+            is_part = f"/{word}/" in f"/{wanted}/"
+            is_place = word.startswith((f"{wanted}.", f"{wanted}:"))
+            if written not in programs and (is_part or is_place):
                 return True
         return False
 

@@ -150,15 +150,16 @@ def _changed_value(lines: Sequence[str]) -> str:
 
 def _other_value(lines: Sequence[str], error: str, number: int) -> str:
     """Return the line below or above one of two compared values, if it is the other one."""
+    if len(error) > LONGEST_VALUE:
+        return ""
     if ACTUAL.match(error):
         other = EXPECTED
     elif EXPECTED.match(error):
         other = ACTUAL
     else:
         return ""
-    if len(error) > LONGEST_VALUE:
-        return ""
-    for neighbour in (*lines[number + 1 : number + 2], *lines[number - 1 : number]):
+    line_above = lines[number - 1 : number]
+    for neighbour in (*lines_below(lines, number, 1), *line_above):
         line = neighbour.lstrip("# \t")
         if other.match(line) and len(line) <= LONGEST_VALUE:
             return " ".join(line.split())
