@@ -156,15 +156,19 @@ def _below_quiet_titles(lines: Sequence[str]) -> Iterator[int]:
     end = NEVER
     for number, line in enumerate(lines):
         title = QUIET_TITLE.match(line)
-        if title is None and end.match(line):
+        if title:
+            end = _end_below(title["indent"])
+        elif end.match(line):
             end = NEVER
-        elif title and title["indent"] is None:
-            end = BLANK
-        elif title:
-            most_indent = len(title["indent"])
-            end = re.compile(rf"\s{{0,{most_indent}}}\S")
         if end is not NEVER:
             yield number
+
+
+def _end_below(indent: str | None) -> re.Pattern[str]:
+    """Return what the line looks like that ends what stands below a title."""
+    if indent is None:
+        return BLANK
+    return re.compile(rf"\s{{0,{len(indent)}}}\S")
 
 
 def _up_to_ignored_error(lines: Sequence[str]) -> range:
