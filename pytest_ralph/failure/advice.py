@@ -24,35 +24,24 @@ DEFAULT_TIMEOUT = 300
 SCRIPT_SUFFIXES = (".sh", ".py", ".bash")
 # Linters that can repair what they find: what to add to their command line.
 FIX_OPTIONS = {
-    "eslint": "--fix",
-    "ruff": "--fix",
-    "stylelint": "--fix",
-    "rubocop": "-a",
-    "standardrb": "--fix",
-    "golangci-lint": "--fix",
-    "biome": "--write",
-    "oxlint": "--fix",
-    "standard": "--fix",
-    "xo": "--fix",
-    "markdownlint": "--fix",
-    "ktlint": "-F",
-    "swiftlint": "--fix",
-    "codespell": "-w",
-    "typos": "-w",
-    "clippy": "--fix",
-    "detekt": "--auto-correct",
+    "--fix": (
+        "eslint ruff stylelint standardrb golangci-lint oxlint standard xo markdownlint swiftlint "
+        "clippy"
+    ).split(),
+    "--write": ["biome"],
+    "-a": ["rubocop"],
+    "-F": ["ktlint"],
+    "-w": ["codespell", "typos"],
+    "--auto-correct": ["detekt"],
 }
 # A command line that does not end with the arguments of its first program.
 OTHER_END = re.compile(r"[|&;<>\n`]|\s--\s|\bsh -c\b")
 # What to check about a type checker's settings, by the words around its error.
-TYPE_SETTINGS = (
-    (
-        re.compile(r"\btsc\b|\bvue-tsc\b|error TS\d"),
-        "Check tsconfig.json and missing @types packages",
-    ),
-    (re.compile(r"\bmypy\b"), "Check the mypy settings and missing stub packages"),
-    (re.compile(r"\bpyright\b|\bbasedpyright\b"), "Check the pyright settings"),
-)
+TYPE_SETTINGS = {
+    r"\btsc\b|\bvue-tsc\b|error TS\d": "Check tsconfig.json and missing @types packages",
+    r"\bmypy\b": "Check the mypy settings and missing stub packages",
+    r"\bpyright\b|\bbasedpyright\b": "Check the pyright settings",
+}
 PLACEHOLDER = re.compile(r"`?\{([A-Z_]+)\}`?")
 UNKNOWN_VALUES = {
     "FILES": "the files named in the output",
@@ -65,29 +54,22 @@ UNKNOWN_VALUES = {
 PIP_INSTALL = "pip install"
 NPM_INSTALL = "npm install"
 # Who installs what is missing, by the words around it.
-INSTALLERS = (
-    (
-        re.compile(r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b"),
-        PIP_INSTALL,
-    ),
-    (
-        re.compile(
-            r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
-            r"|\.[cm]?[jt]sx?\b"
-        ),
-        NPM_INSTALL,
-    ),
-    (re.compile(r"\b(?:cargo|rustc)\b|\.rs\b"), "cargo add"),
-    (re.compile(r"\bgo (?:build|test|run|vet)\b|\.go\b"), "go get"),
-    (re.compile(r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b"), "gem install"),
-    (re.compile(r"\b(?:composer|php)\b|\.php\b"), "composer require"),
-)
+INSTALLERS = {
+    r"ModuleNotFoundError|ImportError|\b(?:pip|python\d?|pytest|mypy)\b|\.py\b": PIP_INSTALL,
+    r"\b(?:npm|npx|node|jest|tsc|eslint|yarn|pnpm|vitest|webpack|vite|mocha)\b"
+    r"|\.[cm]?[jt]sx?\b": NPM_INSTALL,
+    r"\b(?:cargo|rustc)\b|\.rs\b": "cargo add",
+    r"\bgo (?:build|test|run|vet)\b|\.go\b": "go get",
+    r"\b(?:bundle|ruby|rspec|rake)\b|\.rb\b": "gem install",
+    r"\b(?:composer|php)\b|\.php\b": "composer require",
+}
+# A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
+NPM_PACKAGE = re.compile(r"^(@[^/]*/[^/]*|[^@/][^/]*)/.*")
 PACKAGE_NAME = re.compile(r"[\w@./^~:+\[\]-]+")
 MANIFESTS = (
-    "pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt",
-    "requirements/dev.txt", "Pipfile", "package.json", "Cargo.toml", "go.mod", "Gemfile",
-    "composer.json", "environment.yml",
-)  # fmt: skip
+    "pyproject.toml setup.cfg setup.py requirements.txt requirements-dev.txt requirements/dev.txt "
+    "Pipfile package.json Cargo.toml go.mod Gemfile composer.json environment.yml"
+).split()
 LARGEST_MANIFEST = 200_000
 PROJECT_NAME = re.compile(r"""^\s*(?:name|"name")\s*[:=]\s*["']([\w@/.-]+)["']""", re.MULTILINE)
 
@@ -126,8 +108,9 @@ def _fix_command(command: str) -> str:
     """Return the command with the linter's option to fix; empty if that is not its last word."""
     if OTHER_END.search(command):
         return ""
-    for tool, option in FIX_OPTIONS.items():
-        if not re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", command):
+    for option, tools in FIX_OPTIONS.items():
+        names = "|".join(tools)
+        if not re.search(rf"(?<![\w-])(?:{names})(?![\w-])", command):
             continue
         if option in command.split():
             return command
@@ -145,7 +128,9 @@ def suggested_actions(failure: Failure, evidence: Evidence, kinds: Kinds) -> tup
         actions.insert(0, f"Set {failure.missing}")
     if failure.kind == "typecheck_error":
         printed = f"{failure.command} {failure.error}"
-        actions.extend(action for words, action in TYPE_SETTINGS if words.search(printed))
+        for words, action in TYPE_SETTINGS.items():
+            if re.search(words, printed):
+                actions.append(action)
     return tuple(actions)
 
 
@@ -157,20 +142,13 @@ def _after_timeout(_failure: Failure, evidence: Evidence) -> list[str]:
 def _install(failure: Failure, evidence: Evidence) -> list[str]:
     if not failure.missing:
         return ["Install missing dependencies", "Check the declared version ranges"]
-    printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
-    installer = ""
-    for words, command in INSTALLERS:
-        if words.search(printed):
-            installer = command
-            break
+    installer = _installer(failure)
     package = failure.missing
     if installer == PIP_INSTALL:
-        package = distributions_of(package.split(".")[0])[0]
-
-    if installer == NPM_INSTALL:
-        # A module may be a file inside the package: `ajv/dist/core`, `@scope/name/file`.
-        parts = package.split("/")
-        package = "/".join(parts[:2] if package.startswith("@") else parts[:1])
+        module = package.partition(".")[0]
+        package = distributions_of(module)[0]
+    elif installer == NPM_INSTALL:
+        package = NPM_PACKAGE.sub(r"\1", package)
 
     actions = ["Install missing dependencies"]
     is_safe = PACKAGE_NAME.fullmatch(package) is not None
@@ -178,6 +156,15 @@ def _install(failure: Failure, evidence: Evidence) -> list[str]:
         actions.append(f"Run: {installer} {package}")
     actions.append(f"Declare {package} in the project's manifest")
     return actions
+
+
+def _installer(failure: Failure) -> str:
+    """Return the command that installs packages of the failure's language, if it is known."""
+    printed = f"{failure.command} {failure.error} {' '.join(failure.files)}"
+    for words, command in INSTALLERS.items():
+        if re.search(words, printed):
+            return command
+    return ""
 
 
 def _may_be_installed(package: str, root: Path | None) -> bool:
@@ -188,7 +175,7 @@ def _may_be_installed(package: str, root: Path | None) -> bool:
     """
     if root is None:
         return True
-    manifests = [text for name in MANIFESTS if (text := _manifest(root / name))]
+    manifests = list(filter(None, (_manifest(root / name) for name in MANIFESTS)))
     if not manifests:
         return True
     wanted = _normal(package)

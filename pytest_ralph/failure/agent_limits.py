@@ -67,63 +67,76 @@ class ErrorMeaning(NamedTuple):
 
 NOT_UNDERSTOOD = ErrorMeaning()
 
-# Tried in order, so the order of the rows matters: a rate limit counts tokens as a context limit
-# does, and services answer a used-up quota with the status of a rate limit and words about billing.
+# Pattern, kind and reason. The order matters: a rate limit counts tokens as a context limit does,
+# and services answer a used-up quota with the status of a rate limit and words about billing.
 PATTERNS = (
     (
         r"exceeded your current quota|insufficient_quota|usage.?limit",
-        ErrorMeaning("service_unavailable", "quota"),
+        "service_unavailable",
+        "quota",
     ),
-    (r"rate.?limit|per.?minute", ErrorMeaning("service_unavailable", "rate_limit")),
+    (r"rate.?limit|per.?minute", "service_unavailable", "rate_limit"),
     (
         r"context.{0,20}(?:length|window|limit|overflow|exceed|exhaust|full)|out of context"
         r"|request too large|max_tokens|(?:prompt|input|conversation|request) is too (?:long|large)"
         r"|token (?:limit|count)|too many tokens|maximum (?:number of tokens|length)"
         r"|exceeds? the (?:model|maximum)",
-        ErrorMeaning("context_exhausted"),
+        "context_exhausted",
+        "",
     ),
     (
         r"max(?:imum)?[ _](?:number of )?(?:session )?turns|turn limit|max_budget"
         r"|reflections allowed|gave up|did not conform to the edit format",
-        ErrorMeaning("task_incomplete"),
+        "task_incomplete",
+        "",
     ),
     (
         r"quota|(?:hit|reached) your .{0,20}limit|limit (?:has been )?(?:reached|hit)"
         r"|limit exceeded|resource.?exhausted|out of (?:extra )?usage",
-        ErrorMeaning("service_unavailable", "quota"),
+        "service_unavailable",
+        "quota",
     ),
-    (r"too many requests|\b429\b", ErrorMeaning("service_unavailable", "rate_limit")),
+    (r"too many requests|\b429\b", "service_unavailable", "rate_limit"),
     (
         r"credit|billing|payment required|\b402\b|insufficient (?:funds|balance)",
-        ErrorMeaning("service_unavailable", "billing"),
+        "service_unavailable",
+        "billing",
     ),
     (
         r"cannot be used with root|trusted director|not a terminal|interactive terminal"
         r"|model.?not.?found|not_?found_?error"
         r"|\bmodels?\b.{0,60}(?:(?:does not|may not) exist|is not found)",
-        ErrorMeaning("permission_denied", "refused"),
+        "permission_denied",
+        "refused",
     ),
     (
         r"api.?key|unauthori[sz]ed|authenticat|\b40[13]\b|not logged in|log ?in\b|forbidden"
         r"|invalid.{0,10}token|token (?:has )?expired",
-        ErrorMeaning("permission_denied", "login"),
+        "permission_denied",
+        "login",
     ),
     (
         r"overloaded|\b5(?:03|29)\b|unavailable|capacity|high demand|try again later",
-        ErrorMeaning("service_unavailable", "overload"),
+        "service_unavailable",
+        "overload",
     ),
     (
         r"connect|offline|ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|network|getaddrinfo"
         r"|stream (?:error|disconnected)|timed? ?out|error sending request",
-        ErrorMeaning("service_unavailable", "network"),
+        "service_unavailable",
+        "network",
     ),
     (
         r"\b(?:408|5\d\d)\b|internal server error|bad gateway|insufficient",
-        ErrorMeaning("service_unavailable", "service"),
+        "service_unavailable",
+        "service",
     ),
-    (r"permission", ErrorMeaning("permission_denied")),
+    (r"permission", "permission_denied", ""),
 )
-COMPILED = tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in PATTERNS)
+COMPILED = tuple(
+    (re.compile(pattern, re.IGNORECASE), ErrorMeaning(kind, reason))
+    for pattern, kind, reason in PATTERNS
+)
 
 STATUS = {
     401: ErrorMeaning("permission_denied", "login"),

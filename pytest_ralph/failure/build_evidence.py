@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.failure import BROKEN_BUILD
+from pytest_ralph.failure.lines import lines_below
 from pytest_ralph.failure.root_cause import root_cause
 
 if TYPE_CHECKING:
@@ -50,21 +51,18 @@ def shows_broken_build(failure: Failure, root: Path) -> bool:
 
 
 def _builds_or_runs(context: FailureContext) -> bool:
-    for stage in context.stages:
-        if stage.role not in PRINTING_ROLES and stage.program not in PRINTING_TOOLS:
-            return True
-    return False
+    own_words = context.stages_besides(PRINTING_TOOLS)
+    return any(stage.role not in PRINTING_ROLES for stage in own_words)
 
 
 def _names_own_file(context: FailureContext, *, with_place: bool) -> bool:
     """Return whether the output names a file of the project, and a place in it."""
     lines = context.output.lines
     for number, line in enumerate(lines):
-        if number in context.echoed:
+        is_own = any(map(context.project.find, FILE_NAME.findall(line)))
+        if not is_own or number in context.echoed:
             continue
-        if not any(context.project.find(name) for name in FILE_NAME.findall(line)):
-            continue
-        below = lines[number : number + 1 + LINES_BELOW]
-        if not with_place or any(PLACE.search(one) for one in below):
+        block = (line, *lines_below(lines, number, LINES_BELOW))
+        if not with_place or any(map(PLACE.search, block)):
             return True
     return False

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import below, matching
+from pytest_ralph.failure.lines import below, lines_below, matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -109,11 +109,7 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
     for number, line in enumerate(output.english):
         if number in ignored:
             continue
-        found = (
-            _read_row(number, line)
-            or _read_at_place(number, line)
-            or _read_above_place(output.lines, number)
-        )
+        found = _read_line(number, line) or _read_above_place(output.lines, number)
         if found is None:
             continue
         if output.english is not output.lines:
@@ -123,30 +119,33 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
         yield found
 
 
-def _read_row(number: int, line: str) -> Diagnostic | None:
-    """Read a finding that has no file on its own line."""
-    row = ROW.match(line) if DIGIT.search(line) else None
-    if row is None:
+def _read_line(number: int, line: str) -> Diagnostic | None:
+    """Read a position and a message on one line."""
+    if not DIGIT.search(line):
         return None
-    level = row["level"] or row["remark"] or "error"
-    return Diagnostic(number, line.lstrip(" \t^~-").rstrip(), shape="lint", level=level)
+    row = ROW.match(line)
+    if row:
+        text = line.lstrip(" \t^~-").rstrip()
+        level = row["level"] or row["remark"] or "error"
+        return Diagnostic(number, text, shape="lint", level=level)
+    place = AT_PLACE.match(line)
+    if place and place["message"] and FILE_NAME.search(place["file"]):
+        return _read_at_place(number, line, place)
+    return None
 
 
-def _read_at_place(number: int, line: str) -> Diagnostic | None:
+def _read_at_place(number: int, line: str, place: re.Match[str]) -> Diagnostic | None:
     """Read a message with its place before it."""
-    match = AT_PLACE.match(line) if DIGIT.search(line) else None
-    if not match or not match["message"] or not FILE_NAME.search(match["file"]):
-        return None
     text = line.strip()
-    if line.startswith(("CMake Error", "e: ")):
-        return Diagnostic(number, text, match["file"], "build", "error")
-    if match["interpreter"]:
-        if RUNTIME_ERROR.search(text):
-            return None
-        # What it was given to run cannot be read.
-        return Diagnostic(number, text, match["file"], "build", "error")
-    level = _level(match["level"] or match["message"])
-    return Diagnostic(number, text, match["file"], _shape(match["message"]), level)
+    file = place["file"]
+    if place["interpreter"] and RUNTIME_ERROR.search(text):
+        return None
+    # What an interpreter was given to run cannot be read.
+    if place["interpreter"] or line.startswith(("CMake Error", "e: ")):
+        return Diagnostic(number, text, file, "build", "error")
+    message = place["message"]
+    level = _level(place["level"] or message)
+    return Diagnostic(number, text, file, _shape(message), level)
 
 
 def _level(message: str) -> str:
@@ -163,14 +162,16 @@ def _shape(message: str) -> str:
 
 def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     """Read a message whose place stands on a line of its own below it."""
-    line_below = next(filter(None, lines[number + 1 : number + 3]), "")
-    place = PLACE_LINE.match(line_below)
     text = lines[number].strip()
-    if place is None or not text or text.startswith(UNFORMATTED):
+    if not text or text.startswith(UNFORMATTED):
+        return None
+    line_below = next(filter(None, lines_below(lines, number, 2)), "")
+    place = PLACE_LINE.match(line_below)
+    if place is None:
         return None
     level = _level(text)
-    shows_message = place["arrow"] or level or RULE_NAME.match(text) or text.endswith("):")
-    if not shows_message:
+    is_message = level or RULE_NAME.match(text) or text.endswith("):")
+    if not is_message and not place["arrow"]:
         return None
     file = place["arrow"] or place["bare"] or place["block"]
     shape = "build" if level in {"", "error"} else "lint"
@@ -178,30 +179,36 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    block = lines[diagnostic.line + 1 : diagnostic.line + 5]
-    said = [line.strip() for line in block if not PLACE_LINE.match(line)]
-    marked = next(filter(None, said), "")
-    if marked.startswith(REMARKS):
-        diagnostic = replace(diagnostic, level="info")
-    messages = [line.strip(MARKS) for line in said if line.strip(MARKS)] or [diagnostic.text]
+    """Return a diagnostic of which one line gives the place, and those below it the message."""
+    messages: list[str] = []
+    for line in lines_below(lines, diagnostic.line, 4):
+        text = line.strip()
+        if PLACE_LINE.match(line):
+            continue
+        if not messages and text.startswith(REMARKS):
+            diagnostic = replace(diagnostic, level="info")
+        if text.strip(MARKS):
+            messages.append(text.strip(MARKS))
+    if not messages:
+        return diagnostic
     # A line that ends with a colon only announces what follows.
     shown = 2 if messages[0].endswith(":") else 1
     return replace(diagnostic, text=" ".join(messages[:shown]))
 
 
 def read_headed_rows(
-    output: CommandOutput, is_file: Callable[[str], bool], ignored: Collection[int]
+    lines: Sequence[str], find_file: Callable[[str], str | None]
 ) -> Iterator[Diagnostic]:
     """Yield the first row below each line that only names a file of the project.
 
     Linters that group their findings print the file once and numbered or marked rows below it.
     """
-    for number, heading in matching(FILE_HEADING.match, output.lines):
-        if not is_file(heading["file"]):
+    for number, heading in matching(FILE_HEADING.match, lines):
+        if find_file(heading["file"]) is None:
             continue
-        for at in below(output.lines, number, ROWS_BELOW):
-            row = output.lines[at]
-            if at not in ignored and HEADED_ROW.match(row) and not COUNT_ROW.match(row):
+        for at in below(lines, number, ROWS_BELOW):
+            row = lines[at]
+            if HEADED_ROW.match(row) and not COUNT_ROW.match(row):
                 text = ROW_NUMBER.sub("", row).strip(MARKS)
                 yield Diagnostic(at, text, heading["file"], "lint", "error")
                 break

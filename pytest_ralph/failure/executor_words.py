@@ -22,6 +22,7 @@ from pytest_ralph.failure.failure import (
     Failure,
 )
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
+from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.output import CommandOutput, clean
 from pytest_ralph.failure.ownership import with_owner
 from pytest_ralph.failure.report import is_retryable, looks_like_report, parse_report
@@ -29,7 +30,7 @@ from pytest_ralph.failure.similarity import is_circular
 from pytest_ralph.failure.test_runs import read_marked_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.kinds import Kinds
@@ -78,11 +79,10 @@ NEGATION = re.compile(
     re.IGNORECASE,
 )
 
-# Blocks that are headed by the name of a kind of failure.
+# `ERROR: test_failure` above a block of details.
 HEADING_KIND = re.compile(
-    r"^\s*(?:ERROR:\s*)?(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
+    r"^\s*ERROR:\s*(?P<kind>[a-z]+_[a-z]+|timeout)(?:\s*\(NON-RETRYABLE\))?\s*$"
 )
-UNDERLINE = re.compile(r"^[=-]{5,}$")
 # `Type: test_failure` in the details of a retry, `Error: test_failure` in those of a halt.
 FIELD_KIND = re.compile(
     r"^[\s║|]*(?:Type|Error|Failure type):\s*(?P<kind>[a-z]+(?:_[a-z]+)+|timeout)[\s║|]*$"
@@ -92,6 +92,8 @@ MISSING_FIELD = re.compile(r"^\s*(?:Package|Command|Missing|Module):\s*(\S+)", r
 TESTS_FIELD = re.compile(r"^\s*Tests?:\s*(.+)$", re.MULTILINE)
 ABOUT_EXECUTOR = re.compile(r"sub-?agent|executor|agent result", re.IGNORECASE)
 LINES_SEARCHED = 200
+LINES_OF_FIELDS = 5
+LINES_OF_BLOCK = 60
 
 TEST_ID = re.compile(r"[\w./-]+::[\w.\[\]:-]*\w")
 TEST_NAME = re.compile(r"\btest_\w+|[\w./-]+::\w+")
@@ -116,7 +118,7 @@ def parse_block(text: str) -> Failure | None:
     if not markers:
         return None
     marker = markers[-1]
-    body = NEXT_TASK.split(text[marker.end() :], maxsplit=1)[0]
+    body, *_ = NEXT_TASK.split(text[marker.end() :], maxsplit=1)
     return Failure(
         # A block that tells of no check says nothing but that the task is not done.
         kind="task_incomplete",
@@ -156,31 +158,31 @@ def read_claims(text: str) -> Claims:
 
 
 def _claims_in(output: CommandOutput) -> Claims:
-    lines = [line.strip() for line in output.lines if line.strip()]
-    manual = _first_line(lines, lambda line: _states(MANUAL, line))
-    unfinished = _first_line(lines, lambda line: _states(UNFINISHED, line))
+    lines = _spoken_lines(output)
+    manual = _first_statement(MANUAL, lines)
     return Claims(
-        complete=any(COMPLETE.match(line) for line in lines[-LAST_LINES:]),
+        complete=any(map(COMPLETE.match, lines[-LAST_LINES:])),
         failed_block=parse_block(output.text),
         report=parse_report(output.text) if looks_like_report(output.text) else None,
-        contradiction=manual or unfinished,
-        context_limit=_first_line(lines, context_limit),
-        rate_limit=_first_line(lines, rate_limit),
+        contradiction=manual or _first_statement(UNFINISHED, lines),
+        context_limit=next(filter(context_limit, lines), None),
+        rate_limit=next(filter(rate_limit, lines), None),
         manual=manual is not None,
     )
 
 
-def _first_line(lines: Sequence[str], accepts: Callable[[str], bool]) -> str | None:
+def _spoken_lines(output: CommandOutput) -> Sequence[str]:
+    return list(filter(None, map(str.strip, output.lines)))
+
+
+def _first_statement(pattern: re.Pattern[str], lines: Iterable[str]) -> str | None:
+    """Return the first line that states it and does not deny it ("no tests still failing")."""
     for line in lines:
-        if accepts(line):
-            return line
+        for match in pattern.finditer(line):
+            words_before = line[: match.start()]
+            if not NEGATION.search(words_before):
+                return line
     return None
-
-
-def _states(pattern: re.Pattern[str], line: str) -> bool:
-    """Return whether the line states it, and does not deny it ("no tests still failing")."""
-    words_before = (line[: match.start()] for match in pattern.finditer(line))
-    return any(not NEGATION.search(words) for words in words_before)
 
 
 def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
@@ -191,7 +193,8 @@ def read_executor(context: FailureContext, kinds: Kinds) -> Failure | None:
     claims = _claims_in(context.output)
     readers = (
         _read_report,
-        _read_kind_block,
+        _read_kind_heading,
+        _read_kind_field,
         _read_failed_block,
         _read_limits,
         _read_contradiction,
@@ -214,7 +217,8 @@ def _read_report(context: FailureContext, claims: Claims, kinds: Kinds) -> Failu
     finding = blocker or message or Finding(verdict, report.error)
 
     error = report.error
-    if blocker and not (message and blocker.verdict == message.verdict):
+    says_the_same = blocker and message and blocker.verdict == message.verdict
+    if blocker and not says_the_same:
         error = f"Blocked on: {report.blocked_on}"
     failure = finding.as_failure(kinds)
     stated = is_retryable(report.raw_output)
@@ -235,38 +239,46 @@ def _test_ids(words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(TEST_ID.findall(words)))
 
 
-def _read_kind_block(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
-    """Read a block that names its kind, in an underlined heading or in a field."""
+def _read_kind_heading(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a block below the name of its kind."""
     lines = context.output.lines
-    for number, line in enumerate(lines[:LINES_SEARCHED]):
+    for number, heading in matching(HEADING_KIND.match, lines[:LINES_SEARCHED]):
+        if heading["kind"] in kinds:
+            below = lines[number + 1 :]
+            return _of_kind(heading["kind"], below, kinds, lines[number].strip())
+    return None
+
+
+def _read_kind_field(context: FailureContext, _claims: Claims, kinds: Kinds) -> Failure | None:
+    """Read a block that names its kind in one field, and the error in one below it."""
+    lines = context.output.lines
+    for number, field in matching(FIELD_KIND.match, lines[:LINES_SEARCHED]):
+        if field["kind"] not in kinds:
+            continue
         below = lines[number + 1 :]
-        heading = HEADING_KIND.match(line)
-        is_headed = "ERROR" in line or UNDERLINE.match("".join(below[:1]))
-        if heading and is_headed and heading["kind"] in kinds:
-            return _of_kind(heading["kind"], below, kinds, line.strip())
-        field = FIELD_KIND.match(line)
-        if field and field["kind"] in kinds:
-            detail = DETAIL.search("\n".join(lines[number : number + 6]))
-            error = detail["text"] if detail else line.strip()
-            return _of_kind(field["kind"], below, kinds, error)
+        detail = DETAIL.search("\n".join(below[:LINES_OF_FIELDS]))
+        error = detail["text"] if detail else lines[number].strip()
+        return _of_kind(field["kind"], below, kinds, error)
     return None
 
 
 def _of_kind(kind: str, body: Sequence[str], kinds: Kinds, error: str) -> Failure:
-    text = "\n".join(body[:60])
+    text = "\n".join(body[:LINES_OF_BLOCK])
+    failure = kinds[kind].as_failure(error)
     missing = MISSING_FIELD.search(text)
-    tests = [name.strip() for line in TESTS_FIELD.findall(text) for name in line.split(",")]
-    tests = tests or [test.name for test in read_marked_tests(CommandOutput(text))]
-    failure = kinds[kind].as_failure(missing[0].strip() if missing else error)
+    if missing:
+        failure = replace(failure, error=missing[0].strip(), missing=missing[1])
+    if "NON-RETRYABLE" in error:
+        failure = replace(failure, retryable=False)
     if kind == "parse_error" and ABOUT_EXECUTOR.search(text):
         # An unreadable result of an executor says nothing about the project's code.
         failure = replace(failure, type=UNKNOWN)
-    return replace(
-        failure,
-        retryable=failure.retryable and "NON-RETRYABLE" not in error,
-        missing=missing[1] if missing else None,
-        failed_tests=tuple(tests),
-    )
+    tests = ",".join(TESTS_FIELD.findall(text))
+    if tests:
+        names = [name.strip() for name in tests.split(",")]
+    else:
+        names = [test.name for test in read_marked_tests(CommandOutput(text))]
+    return replace(failure, failed_tests=tuple(names))
 
 
 def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
@@ -288,8 +300,9 @@ def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) ->
 def _read_limits(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
     if claims.context_limit:
         failure = Finding("context", claims.context_limit).as_failure(kinds)
-        has_progress = any(PROGRESS.search(line) for line in context.output.lines)
-        return replace(failure, category="partial" if has_progress else None)
+        if any(map(PROGRESS.search, context.output.lines)):
+            return replace(failure, category="partial")
+        return replace(failure, category=None)
     if claims.rate_limit and not claims.complete:
         return Finding("service", claims.rate_limit).as_failure(kinds)
     return None
@@ -309,7 +322,7 @@ def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> F
     is_agent = context.evidence.command.startswith("(agent")
     if context.evidence.source != "executor" and not is_agent:
         return None
-    lines = [line.strip() for line in context.output.lines if line.strip()]
+    lines = _spoken_lines(context.output)
     if not claims.complete:
         for line in lines:
             finding = read_sentence(context, line)
@@ -321,17 +334,19 @@ def _read_unfinished(context: FailureContext, claims: Claims, kinds: Kinds) -> F
 
 
 def _marked_circular(context: FailureContext, failure: Failure) -> Failure:
-    """Mark a failure as circular if the text lists three similar attempts or says so."""
-    attempts = []
-    for line in context.output.lines:
-        if CIRCULAR.search(line):
-            return replace(failure, type=CIRCULAR_FIX, retryable=False)
-        match = ATTEMPT.match(line)
-        if match:
-            attempts.append(match[1])
-    if len(attempts) >= FEWEST_ATTEMPTS and is_circular(attempts[-1], attempts[:-1]):
+    """Mark a failure as circular if the text says so or lists three similar attempts."""
+    if _repeats_itself(context.output.lines):
         return replace(failure, type=CIRCULAR_FIX, retryable=False)
     return failure
+
+
+def _repeats_itself(lines: Sequence[str]) -> bool:
+    if any(map(CIRCULAR.search, lines)):
+        return True
+    attempts = [match[1] for _, match in matching(ATTEMPT.match, lines)]
+    if len(attempts) < FEWEST_ATTEMPTS:
+        return False
+    return is_circular(attempts[-1], attempts[:-1])
 
 
 def read_sentence(context: FailureContext, sentence: str) -> Finding | None:
@@ -344,8 +359,13 @@ def read_sentence(context: FailureContext, sentence: str) -> Finding | None:
     if rate_limit(sentence):
         return Finding("service", sentence)
     quoted = [with_owner(context, finding) for finding in causes_in(sentence)]
-    causes = [finding for finding in quoted if finding.is_cause]
-    spoken = causes_in_prose(sentence)
-    symptoms = [finding for finding in quoted if not finding.is_death]
-    best = first_of_lowest_rank(causes or spoken or symptoms)
-    return replace(best, error=sentence) if best else None
+    readings = (
+        [finding for finding in quoted if finding.is_cause],
+        causes_in_prose(sentence),
+        [finding for finding in quoted if not finding.is_death],
+    )
+    for findings in readings:
+        best = first_of_lowest_rank(findings)
+        if best:
+            return replace(best, error=sentence)
+    return None

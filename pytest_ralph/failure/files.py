@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import number_of
@@ -21,6 +22,8 @@ LINES_BELOW = 15
 # git puts these before the two sides of a difference.
 DIFF_SIDES = ("a/", "b/", "before/", "after/")
 TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
+# Every token has one of these; in a long line without any, to look for tokens takes quadratic time.
+MAY_NAME_FILE = re.compile(r"\.|file|BUILD|WORKSPACE")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"
 )
@@ -52,16 +55,18 @@ def named_files(context: FailureContext, failure: Failure) -> tuple[str, ...]:
 
     A script that the command runs and that does not exist comes first.
     """
-    # The name of a file in the project, and the path as it is printed.
+    # The path as it is printed, by the name of the file in the project.
     printed: dict[str, str] = {}
-    script = failure.missing
-    if script and context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete":
-        printed[script] = script
+    missing = failure.missing
+    is_script = context.evidence.exit_code == NOT_FOUND and failure.kind == "task_incomplete"
+    if missing and is_script:
+        printed[missing] = missing
     for token in (*_names_without_suffix(context), *_tokens(context)):
         path = SLASHES.sub("/", token.removeprefix("///./"))
         name = _project_name(context, path)
-        if name is not None:
-            printed[name] = _best_path(name, path, printed.get(name))
+        if name:
+            earlier = printed.get(name)
+            printed[name] = _best_path(name, path, earlier)
     for path in _files_in_question(context, failure):
         name = context.project.find(path) or path
         printed.setdefault(name, path)
@@ -73,29 +78,35 @@ def reported_line(context: FailureContext, failure: Failure) -> int | None:
     tests = failure.failed_tests
     if not tests:
         return None
-    if not context.report_lines:
-        number = number_of(failure.error, context.output.lines)
-        if number is None:
+    if context.report_lines:
+        if len(tests) > 1:
             return None
-        block = context.output.lines[number : number + LINES_BELOW]
-        return _line_of(_own_places(context, block))
-    if len(tests) > 1:
+        places = _own_places(context, context.report_lines)
+        # pytest ends with the place of the error, others begin with it.
+        return _line_of(_raised(places)[-1:] or places)
+    number = number_of(failure.error, context.output.lines)
+    if number is None:
         return None
-    places = _own_places(context, context.report_lines)
-    # pytest ends with the place of the error, others begin with it.
-    raised = [place for place in places if place["error"]]
-    return _line_of(raised[-1:] or places)
+    block = context.output.lines[number : number + LINES_BELOW]
+    places = _own_places(context, block)
+    return _line_of(_raised(places) or places)
+
+
+def _raised(places: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
+    return [place for place in places if place["error"]]
 
 
 def _line_of(places: Sequence[re.Match[str]]) -> int | None:
-    """Return the line of the first place with an error behind it, else of the first place."""
-    best = min(places, key=lambda place: not place["error"], default=None)
-    return int(best["line"]) if best else None
+    for place in places:
+        return int(place["line"])
+    return None
 
 
-def _own_places(context: FailureContext, lines: Sequence[str]) -> list[re.Match[str]]:
+def _own_places(context: FailureContext, lines: Sequence[str]) -> Sequence[re.Match[str]]:
     """Return the places in files of the project, in order."""
-    places = [place for line in lines for place in PLACE.finditer(line)]
+    places: list[re.Match[str]] = []
+    for line in lines:
+        places += PLACE.finditer(line)
     return [place for place in places if _project_name(context, place["file"])]
 
 
@@ -111,9 +122,9 @@ def _best_path(name: str, path: str, earlier: str | None) -> str:
     if earlier is None:
         is_diff_side = path.removesuffix(name) in DIFF_SIDES
         return name if is_diff_side else path
-    if path.endswith(name) and not earlier.endswith(name):
-        return path
-    return earlier
+    if earlier.endswith(name) or not path.endswith(name):
+        return earlier
+    return path
 
 
 def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[str]:
@@ -123,12 +134,11 @@ def _files_in_question(context: FailureContext, failure: Failure) -> Iterator[st
     for token in TOKEN.findall(failure.error):
         if _may_be_own(context, token):
             yield token
-    missing = failure.missing or ""
-    if failure.kind == "task_incomplete" and FILE_NAME.match(missing):
-        yield missing
+    if failure.kind == "task_incomplete" and failure.missing:
+        yield from filter(FILE_NAME.match, [failure.missing])
     if context.compares:
-        for word in context.stages[-1].plain_arguments:
-            if FILE_NAME.match(word) and word in context.output.text:
+        for word in filter(FILE_NAME.match, context.stages[-1].plain_arguments):
+            if word in context.output.text:
                 yield word
 
 
@@ -137,7 +147,9 @@ def _may_be_own(context: FailureContext, path: str) -> bool:
     if context.project.find(path):
         return True
     top, slash, _ = path.removeprefix("./").partition("/")
-    return bool(slash) and context.project.has_directory(top) and _by_shape(path) is not None
+    if not slash or not context.project.has_directory(top):
+        return False
+    return _by_shape(path) is not None
 
 
 def _names_without_suffix(context: FailureContext) -> Iterator[str]:
@@ -147,23 +159,26 @@ def _names_without_suffix(context: FailureContext) -> Iterator[str]:
     for path in PRINTED_PATH.findall(text):
         if path in own and not FILE_NAME.match(path):
             yield path
-    for word in context.words:
-        is_named = "/" in word or word in own
-        if is_named and word in text and not FILE_NAME.match(word):
+    for word in filterfalse(FILE_NAME.match, context.words):
+        is_file = "/" in word or word in own
+        if is_file and word in text:
             yield word
 
 
 def _tokens(context: FailureContext) -> Iterator[str]:
     """Yield every word of the output and the report that looks like the name of a file."""
     for number, line in enumerate(context.output.lines):
-        if not any(part in line for part in (".", "file", "BUILD")):
+        if not MAY_NAME_FILE.search(line) or UNRELATED.search(line):
             continue
         shown = context.echoed.get(number)
-        if UNRELATED.search(line) or (shown and not shown.executable.startswith("./")):
-            continue
-        yield from filter(FILE_NAME.match, TOKEN.findall(line))
+        if shown is None or shown.executable.startswith("./"):
+            yield from _file_names(line)
     for line in context.report_lines:
-        yield from filter(FILE_NAME.match, TOKEN.findall(line))
+        yield from _file_names(line)
+
+
+def _file_names(line: str) -> Iterator[str]:
+    return filter(FILE_NAME.match, TOKEN.findall(line))
 
 
 def _by_shape(path: str) -> str | None:

@@ -43,11 +43,12 @@ CHANGING = tuple(
 
 def fingerprint(failure: Failure) -> str:
     """Return hexadecimal digits made of the kind, the error, what is missing and the tests."""
-    tests = sorted({without_changing_parts(name) for name in failure.failed_tests})
     error = without_changing_parts(failure.error)
-    parts = (failure.kind, error, failure.missing or "", *tests)
-    text = "\x00".join(parts).encode("utf-8", "replace")
-    return hashlib.sha256(text).hexdigest()[:DIGITS]
+    tests = set(map(without_changing_parts, failure.failed_tests))
+    parts = (failure.kind, error, failure.missing or "", *sorted(tests))
+    text = "\x00".join(parts)
+    digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    return digest.hexdigest()[:DIGITS]
 
 
 def without_changing_parts(text: str) -> str:

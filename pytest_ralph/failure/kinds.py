@@ -122,7 +122,8 @@ def _check_row(path: Path, name: object, row: Any) -> None:
     for column, value in row.items():
         problem = _problem(column, value)
         if problem:
-            raise KindsError(path, row.lc.key(column)[0] + 1, f"{name}: {problem}")
+            line, _ = row.lc.key(column)
+            raise KindsError(path, line + 1, f"{name}: {problem}")
 
 
 def _problem(column: str, value: object) -> str | None:
@@ -130,22 +131,30 @@ def _problem(column: str, value: object) -> str | None:
     if column not in COLUMNS:
         return f"unknown column {column!r} (known: {', '.join(sorted(COLUMNS))})"
     if column in ALLOWED:
+        return _unlisted(column, value)
+    if column not in LISTS:
+        return None if isinstance(value, str) else f"{column} must be a string"
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return f"{column} must be a list of strings"
+    return None
+
+
+def _unlisted(column: str, value: object) -> str | None:
+    """Return the values that are allowed in a column if this one is not."""
+    for allowed in ALLOWED[column]:
         # Compare types too: in Python `1 == True`.
-        typed = [(type(known), known) for known in ALLOWED[column]]
-        if (type(value), value) in typed:
+        if type(value) is type(allowed) and value == allowed:
             return None
-        allowed = ", ".join(map(_as_yaml, ALLOWED[column]))
-        return f"{column} must be one of {allowed}, not {_as_yaml(value)}"
-    if column in LISTS:
-        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return None if is_list else f"{column} must be a list of strings"
-    return None if isinstance(value, str) else f"{column} must be a string"
+    choices = ", ".join(map(_as_yaml, ALLOWED[column]))
+    return f"{column} must be one of {choices}, not {_as_yaml(value)}"
 
 
 def _as_yaml(value: object) -> str:
     if value is None:
         return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def _as_columns(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,11 @@ def below(lines: Sequence[str], number: int, most: int) -> range:
     return range(number + 1, min(len(lines), number + 1 + most))
 
 
+def lines_below(lines: Sequence[str], number: int, most: int) -> Sequence[str]:
+    """Return the lines below a line."""
+    return lines[number + 1 : number + 1 + most]
+
+
 def above(number: int, most: int) -> range:
     """Return the numbers of the lines above a line, the nearest first."""
     return range(number - 1, max(-1, number - 1 - most), -1)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.lines import lines_below, matching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
-    from pytest_ralph.shell.command import Stage
 
 GONE = re.compile(
     r"(?:\bnot|n't) (?:be )?(?:found|exist|located|opened)\b|no such (?:file|path|directory|preset)"
@@ -31,10 +31,9 @@ UNKNOWN_TASK = re.compile(
 )
 # Words of which every line contains one that either pattern matches.
 GONE_WORDS = (
-    "found", "exist", "located", "opened", "such", "module", "appear", "directory", "file",
-    "missing", "find", "open", "read", "access", "stat", "locate", "load", "match",
-    "no", "unknown", "undefined", "not", "don", "must", "invalid", "detect", "name",
-)  # fmt: skip
+    "found exist located opened such module appear directory file missing find open read access "
+    "stat locate load match no unknown undefined not don must invalid detect name"
+).split()
 # An argument that names nothing.
 VALUE = re.compile(
     r".?|[.*/\s\d]+|.*[\s;=$<>(){}].*|error|warn(?:ing)?|info|debug|fatal", re.IGNORECASE
@@ -42,13 +41,16 @@ VALUE = re.compile(
 # Roles whose arguments are not files or targets of the project.
 FOREIGN_ROLES = {"install", "database", "versions"}
 # What a build starts from; without it nothing was made yet.
-MANIFESTS = re.compile(
-    r"(?<![\w/.-])(?:\S*/)?(cabal\.project|package\.json|package-lock\.json|pyproject\.toml|setup\.py"
-    r"|requirements\.txt|noxfile\.py|SConstruct|CMakeLists\.txt|meson\.build|[Mm]akefile"
-    r"|build\.ninja|Cargo\.toml|go\.mod|pom\.xml|build\.gradle(?:\.kts)?|build\.xml|Gemfile"
-    r"|Rakefile|composer\.json|mix\.exs|Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|Chart\.yaml"
-    r"|[Jj]ustfile|Taskfile\.ya?ml|Package\.swift|pubspec\.yaml|shard\.yml|stack\.yaml|dune-project"
-    r"|rebar\.config|project\.clj|build\.sbt|build\.zig|WORKSPACE|MODULE\.bazel)(?![\w.-])"
+MANIFEST_NAMES = (
+    "cabal.project package.json package-lock.json pyproject.toml setup.py requirements.txt "
+    "noxfile.py SConstruct CMakeLists.txt meson.build Makefile makefile build.ninja Cargo.toml "
+    "go.mod pom.xml build.gradle build.gradle.kts build.xml Gemfile Rakefile composer.json mix.exs "
+    "Dockerfile docker-compose.yaml docker-compose.yml compose.yaml compose.yml Chart.yaml "
+    "Justfile justfile Taskfile.yaml Taskfile.yml Package.swift pubspec.yaml shard.yml stack.yaml "
+    "dune-project rebar.config project.clj build.sbt build.zig WORKSPACE MODULE.bazel"
+).split()
+MANIFEST = re.compile(
+    r"(?<![\w/.-])(?:\S*/)?(" + "|".join(map(re.escape, MANIFEST_NAMES)) + r")(?![\w.-])"
 )
 # A file that an error says is absent, behind the words or before them.
 FILE = r"[\w@.~/+-]*\w\.[A-Za-z]\w{0,9}|[\w@.~+-]*/[\w@.~+/-]*\w"
@@ -75,18 +77,29 @@ def with_missing_file(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with the file that its error says is absent, if that is not known yet."""
     if finding.missing or finding.verdict == "service":
         return finding
-    match = ABSENT_FILE.search(finding.error)
-    names = [match[1] or match[2]] if match else _listed_below(context, finding)
-    absent = (name for name in names if not context.project.find(name))
-    return replace(finding, missing=next(absent, None))
+    for name in _files_said_absent(context, finding):
+        if not context.project.find(name):
+            return replace(finding, missing=name)
+    return finding
 
 
-def _listed_below(context: FailureContext, finding: Finding) -> Sequence[str]:
-    """Return the files that are listed below a line that says that files are absent."""
+def _files_said_absent(context: FailureContext, finding: Finding) -> Sequence[str]:
+    """Return the file that an error names, or those that are listed below it."""
+    file = _absent_file(finding.error)
+    if file:
+        return [file]
     if finding.line < 0 or not ABSENT_FILES.search(finding.error):
-        return ()
-    lines_below = context.output.lines[finding.line + 1 : finding.line + 1 + LINES_BELOW]
-    return [match[1] for match in map(LISTED.match, lines_below) if match]
+        return []
+    below = lines_below(context.output.lines, finding.line, LINES_BELOW)
+    return [match[1] for _, match in matching(LISTED.match, below)]
+
+
+def _absent_file(line: str) -> str | None:
+    """Return the file that a line says is absent."""
+    match = ABSENT_FILE.search(line)
+    if match is None:
+        return None
+    return match[1] or match[2]
 
 
 def absences(context: FailureContext) -> Iterator[Finding]:
@@ -94,17 +107,9 @@ def absences(context: FailureContext) -> Iterator[Finding]:
     if context.said_by_shell is not None:
         # It judges what its commands say.
         return
-    lines = context.output.english
-    operands = dict.fromkeys(_operands(context))
-    wanted = [word for word in operands if word not in context.project.files]
+    wanted = [word for word in _operands(context) if word not in context.project.files]
     for number in _lines_about_absence(context):
-        # Prefer a file to a word of the command, which may be anything.
-        missing = _named_manifest(context, lines[number]) or _named_operand(wanted, lines, number)
-        if missing and missing.isalnum():
-            absent = ABSENT_FILE.search(lines[number])
-            missing = absent[1] or absent[2] if absent else missing
-        elif not missing and number not in context.ignored:
-            missing = _operand_below(wanted, lines, number)
+        missing = _absent_thing(context, wanted, number)
         if missing:
             quoted = context.output.lines[number].strip()
             yield Finding("absent", quoted, number, missing)
@@ -114,37 +119,48 @@ def _lines_about_absence(context: FailureContext) -> Iterator[int]:
     # Beside an error at a place in a file, it is only a remark that something else is not there.
     errors = {one.line for one in context.diagnostics if one.level == "error"}
     for number in context.output.numbers_of(GONE_WORDS):
-        line = context.output.english[number]
         if errors and number not in errors:
             continue
+        line = context.output.english[number]
         # A task runner that was asked for something quotes it only if it does not know it.
         is_unknown_task = context.has_orchestrator and UNKNOWN_TASK.match(line)
         if is_unknown_task or GONE.search(line):
             yield number
 
 
+def _absent_thing(context: FailureContext, wanted: Sequence[str], number: int) -> str | None:
+    """Return what a line says is absent: a manifest, or a wanted word of the command line."""
+    lines = context.output.english
+    line = lines[number]
+    # A colon at its end announces the name.
+    shown = lines[number : number + 2] if line.endswith(":") else [line]
+    missing = _named_manifest(context, line) or _first_named(wanted, shown)
+    file = _absent_file(line)
+    if missing and missing.isalnum():
+        # Prefer a file to a word of the command, which may be anything.
+        return file or missing
+    if missing or file or number in context.ignored:
+        return missing
+    files = filter(ABSENT_NAME.fullmatch, wanted)
+    return _first_named(files, lines_below(lines, number, 3))
+
+
 def _named_manifest(context: FailureContext, line: str) -> str | None:
     """Return the manifest that a line names, unless the project has it."""
-    manifest = MANIFESTS.search(line)
+    manifest = MANIFEST.search(line)
     if manifest is None or manifest[1] in context.project.files:
         return None
     return manifest[1].replace("makefile", "Makefile")
 
 
-def _named_operand(wanted: Sequence[str], lines: Sequence[str], number: int) -> str | None:
-    """Return the operand that a line names, or the line below it if it ends with a colon."""
-    colon = lines[number].endswith(":")
-    shown = lines[number : number + 1 + colon]
-    named = (word for one in shown for word in wanted if _contains(one, word))
-    return next(named, None)
-
-
-def _operand_below(wanted: Sequence[str], lines: Sequence[str], number: int) -> str | None:
-    """Return the file among the operands that stands below a line which names no file itself."""
-    below = lines[number + 1 : number + 4]
-    files = filter(ABSENT_NAME.fullmatch, wanted)
-    named = next((file for file in files if any(_contains(one, file) for one in below)), None)
-    return None if named is None or ABSENT_FILE.search(lines[number]) else named
+def _first_named(words: Iterable[str], lines: Sequence[str]) -> str | None:
+    """Return the first of the words that the lines contain."""
+    text = "\n".join(lines)
+    for word in words:
+        name = re.escape(word.removeprefix("./").rstrip("/"))
+        if re.search(rf"(?<![\w.-]){name}(?![\w/-])", text):
+            return word
+    return None
 
 
 def _operands(context: FailureContext) -> Iterator[str]:
@@ -152,17 +168,12 @@ def _operands(context: FailureContext) -> Iterator[str]:
     for stage in context.stages:
         if stage.role in FOREIGN_ROLES:
             continue
-        values = (word.partition("=")[2] for word in stage.arguments if word.startswith("-"))
+        # What the program shall do: `test` of `bun test cart`.
+        subcommand = "".join(stage.operands[:1])
+        if stage.name != f"{stage.program} {subcommand}":
+            subcommand = ""
+        options = [word for word in stage.arguments if word.startswith("-")]
+        values = [option.partition("=")[2] for option in options]
         for word in (*stage.plain_arguments, *values):
-            if not VALUE.fullmatch(word) and not _is_subcommand(stage, word):
+            if word != subcommand and not VALUE.fullmatch(word):
                 yield word
-
-
-def _is_subcommand(stage: Stage, word: str) -> bool:
-    """Return whether a word only says what the program shall do: `test` of `bun test cart`."""
-    return stage.operands[:1] == (word,) and stage.name == f"{stage.program} {word}"
-
-
-def _contains(line: str, word: str) -> bool:
-    name = re.escape(word.removeprefix("./").rstrip("/"))
-    return re.search(rf"(?<![\w.-]){name}(?![\w/-])", line) is not None

@@ -44,8 +44,8 @@ def _directories(failure: Failure, root: Path) -> Iterator[Path]:
     for stage in Command.parse(failure.command).stages:
         if stage.directory is None:
             continue
-        names = {stage.program, *(launcher.split()[0] for launcher in stage.launchers)}
-        uses_node = not NODE_PROGRAMS.isdisjoint(names)
+        launchers = [launcher.split()[0] for launcher in stage.launchers]
+        uses_node = not NODE_PROGRAMS.isdisjoint([stage.program, *launchers])
         if uses_node or stage.program == failure.missing:
             yield root / stage.directory
 
@@ -54,10 +54,12 @@ def _lacks_node_modules(failure: Failure, directory: Path, root: Path) -> bool:
     """Whether packages are declared but not installed, here or above."""
     if failure.kind not in ABSENT_KINDS or not (directory / "package.json").is_file():
         return False
-    places = [directory, *directory.parents]
-    if root in places:
-        places = places[: places.index(root) + 1]
-    return not any((place / "node_modules").is_dir() for place in places)
+    for place in (directory, *directory.parents):
+        if (place / "node_modules").is_dir():
+            return False
+        if place == root:
+            break
+    return True
 
 
 def _installer(directory: Path) -> str:

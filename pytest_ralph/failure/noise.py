@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import indent_of, numbers_of
+from pytest_ralph.failure.lines import indent_of, lines_below, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,15 +108,44 @@ HUNK = re.compile(r"^@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 
 def noise_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that never count."""
-    found = set(_noise(output.english))
-    found.update(_below_quiet_titles(output.lines))
-    found.update(range(_last_ignored(output.lines) + 1))
-    found.update(logged_tracebacks(output.lines))
-    found.update(_options_of_git(output.lines))
+    found = frozenset[int]().union(
+        _noise(output.english),
+        _below_quiet_titles(output.lines),
+        _up_to_ignored_error(output.lines),
+        logged_tracebacks(output.lines),
+        _options_of_git(output.lines),
+    )
     if found.issuperset(numbers_of(str, output.lines)):
         # The only warning of a tool is what it failed for.
         return frozenset()
-    return frozenset(found)
+    return found
+
+
+def _noise(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines that are noise in themselves, and the source that a traceback shows."""
+    frame_indent: int | None = None
+    for number, line in enumerate(lines):
+        indent = indent_of(line)
+        if PYTHON_FRAME.match(line):
+            frame_indent = indent
+            yield number
+        elif frame_indent is not None and indent > frame_indent:
+            yield number
+        else:
+            frame_indent = None
+            if _is_noise(line) or _is_pointed_at(lines, number):
+                yield number
+
+
+def _is_noise(line: str) -> bool:
+    return NOISE.match(line) is not None or NOTHING_WRONG.search(line) is not None
+
+
+def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
+    """Return whether the lines around it show that a line is source."""
+    if lines[number].startswith("+") and WHITE_SPACE.match(lines[number - 1]):
+        return True
+    return any(map(CARET.match, lines_below(lines, number, 1)))
 
 
 def _below_quiet_titles(lines: Sequence[str]) -> Iterator[int]:
@@ -128,28 +157,75 @@ def _below_quiet_titles(lines: Sequence[str]) -> Iterator[int]:
     for number, line in enumerate(lines):
         title = QUIET_TITLE.match(line)
         if title:
-            indent = title["indent"]
-            end = BLANK if indent is None else re.compile(rf"\s{{0,{len(indent)}}}\S")
+            end = _end_below(title["indent"])
         elif end.match(line):
             end = NEVER
         if end is not NEVER:
             yield number
 
 
+def _end_below(indent: str | None) -> re.Pattern[str]:
+    """Return what the line looks like that ends what stands below a title."""
+    if indent is None:
+        return BLANK
+    return re.compile(rf"\s{{0,{len(indent)}}}\S")
+
+
+def _up_to_ignored_error(lines: Sequence[str]) -> range:
+    """The lines up to the last one in which make ignores an error."""
+    ignored = numbers_of(lambda line: line.endswith(IGNORED_BY_MAKE), lines)
+    return range(max(ignored, default=-1) + 1)
+
+
+def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
+    """A traceback below a logged warning did not end the program if more was printed below it."""
+    logged: list[int] = []
+    for number, line in enumerate(lines):
+        starts = line.startswith("Traceback (most recent") and WARNED.match(lines[number - 1])
+        if starts or (logged and PART_OF_TRACEBACK.match(line)):
+            logged.append(number)
+        else:
+            yield from logged
+            logged = []
+
+
 def _options_of_git(lines: Sequence[str]) -> range:
     """The help text that git prints last, below its usage."""
-    usages = numbers_of(lambda line: line.startswith("usage: git "), lines)
-    return range(min(usages, default=len(lines)) + 1, len(lines))
+    for number, line in enumerate(lines):
+        if line.startswith("usage: git "):
+            return range(number + 1, len(lines))
+    return range(0)
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
     """Return the numbers of the lines that count only if nothing else says what went wrong."""
-    lines = output.lines
-    tried_again = numbers_of(TRIED_AGAIN.match, lines)
-    above = (number - 1 for number in tried_again)
-    tried_first = [number for number in above if not UNMENDABLE.match(lines[number])]
-    data = numbers_of(DATA.search, lines)
-    return frozenset([*data, *tried_first, *tried_again, *_diff_lines(lines)])
+    return frozenset[int]().union(
+        numbers_of(DATA.search, output.lines),
+        _first_tries(output.lines),
+        _diff_lines(output.lines),
+    )
+
+
+def _first_tries(lines: Sequence[str]) -> Iterator[int]:
+    """The lines that say that something is tried again, and those above, which say why."""
+    for number in numbers_of(TRIED_AGAIN.match, lines):
+        yield number
+        if not UNMENDABLE.match(lines[number - 1]):
+            yield number - 1
+
+
+def _diff_lines(lines: Sequence[str]) -> Iterator[int]:
+    inside_until = -1
+    has_context = False
+    for number, line in enumerate(lines):
+        if DIFF_START.match(line):
+            inside_until = number + LONGEST_DIFF
+            has_context = line.startswith("@@ ")
+        elif number <= inside_until:
+            if not DIFF_LINE.match(line):
+                inside_until = -1
+            elif has_context or line.lstrip().startswith(("-", "+")):
+                yield number
 
 
 def hunk_lines(lines: Sequence[str]) -> Iterator[int]:
@@ -167,61 +243,3 @@ def hunk_lines(lines: Sequence[str]) -> Iterator[int]:
         if header:
             old = int(header["old"] or 1)
             new = int(header["new"] or 1)
-
-
-def _noise(lines: Sequence[str]) -> Iterator[int]:
-    frame_indent: int | None = None
-    for number, line in enumerate(lines):
-        indent = indent_of(line)
-        if PYTHON_FRAME.match(line):
-            frame_indent = indent
-            yield number
-            continue
-        if frame_indent is not None and indent > frame_indent:
-            yield number
-            continue
-        frame_indent = None
-        if _is_noise(line) or _is_pointed_at(lines, number):
-            yield number
-
-
-def _is_noise(line: str) -> bool:
-    return NOISE.match(line) is not None or NOTHING_WRONG.search(line) is not None
-
-
-def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
-    """Return whether the lines around it show that a line is source."""
-    if lines[number].startswith("+") and WHITE_SPACE.match(lines[number - 1]):
-        return True
-    return number + 1 < len(lines) and CARET.match(lines[number + 1]) is not None
-
-
-def _last_ignored(lines: Sequence[str]) -> int:
-    """Return the number of the last line in which make ignores an error, else -1."""
-    return max(numbers_of(lambda line: line.endswith(IGNORED_BY_MAKE), lines), default=-1)
-
-
-def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
-    """A traceback below a logged warning did not end the program if more was printed below it."""
-    logged: list[int] = []
-    for number, line in enumerate(lines):
-        starts = line.startswith("Traceback (most recent") and WARNED.match(lines[number - 1])
-        if starts or (logged and PART_OF_TRACEBACK.match(line)):
-            logged.append(number)
-        else:
-            yield from logged
-            logged = []
-
-
-def _diff_lines(lines: Sequence[str]) -> Iterator[int]:
-    inside_until = -1
-    has_context = False
-    for number, line in enumerate(lines):
-        if DIFF_START.match(line):
-            inside_until = number + LONGEST_DIFF
-            has_context = line.startswith("@@ ")
-        elif number <= inside_until:
-            if not DIFF_LINE.match(line):
-                inside_until = -1
-            elif has_context or line.lstrip().startswith(("-", "+")):
-                yield number

@@ -33,7 +33,7 @@ MANY_BLANK_LINES = "\n" * 5
 BLANK_LINES = re.compile(r"\n{5,}")
 WORD = re.compile(r"\w+")
 # Exceptions are also indexed by what their names end with, as `*error`.
-CLASS_ENDINGS = ("error", "exception", "warning", "exit", "interrupt")
+CLASS_ENDING = re.compile(r"(?<=\w)(?:error|exception|warning|exit|interrupt)$")
 
 
 class CommandOutput:
@@ -47,7 +47,8 @@ class CommandOutput:
     def __init__(self, output: str) -> None:
         if MANY_BLANK_LINES in output:
             output = BLANK_LINES.sub("\n\n", output)
-        self.lines: Sequence[str] = unwrap(list(_clean_lines(sample(output))))
+        printed = list(_clean_lines(sample(output)))
+        self.lines: Sequence[str] = unwrap(printed)
         self.english: Sequence[str] = in_english(self.lines)
 
     @cached_property
@@ -57,19 +58,22 @@ class CommandOutput:
         for number, line in enumerate(self.english):
             for word in set(WORD.findall(line.lower())):
                 index[word].append(number)
-        for word in list(index):
-            for ending in CLASS_ENDINGS:
-                if word.endswith(ending) and word != ending:
-                    index[f"*{ending}"].extend(index[word])
+        for word, numbers in list(index.items()):
+            ending = CLASS_ENDING.search(word)
+            if ending:
+                index[f"*{ending[0]}"] += numbers
         return index
 
     def has(self, *words: str) -> bool:
         """Return whether any of the lower-case words occurs."""
-        return any(word in self.index for word in words)
+        return not self.index.keys().isdisjoint(words)
 
     def numbers_of(self, words: Iterable[str]) -> Sequence[int]:
         """Return the numbers of the lines that contain any of the lower-case words, in order."""
-        return sorted({number for word in words for number in self.index.get(word, ())})
+        found: set[int] = set()
+        for word in words:
+            found.update(self.index.get(word, ()))
+        return sorted(found)
 
     @cached_property
     def text(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.lines import lines_below, matching
 from pytest_ralph.failure.purpose import PYTEST
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.finding import Finding
 
-NO_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^']+)'")
+# A file without directory and suffix, which may be a program.
+NO_PROGRAM = re.compile(r"FileNotFoundError: \[Errno 2\] No such file or directory: '([^'/.]+)'")
 NO_KEY = re.compile(r"KeyError: '([A-Z][A-Z0-9_]+)'")
 NO_MEMBER = re.compile(r"AttributeError: (?:type object|module) '[^']+' has no attribute '(\w+)'")
 ADVISED = re.compile(r"Hint: .*pip install ([\w-]+)\"?$|requires provider ([\w./-]+),$")
@@ -41,7 +43,9 @@ LOADING = frozenset({"-r", "--require", "--import", "--loader", "-p", "--plugin"
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
-DATA_FILE = re.compile(r"\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE)
+AT_DATA_FILE = re.compile(
+    r"\s*-->.*\.(?:ya?ml|json5?|toml|xml|ini|cfg|csv|plist|properties)\b", re.IGNORECASE
+)
 # Libraries come as headers, not as sources to compile.
 COMPILED = (".proto", ".c", ".cc", ".cpp", ".cxx", ".m", ".mm", ".S", ".f90")
 SYSTEM_DIRECTORIES = ("/usr/", "/bin/", "/opt/")
@@ -90,36 +94,46 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
     name = finding.missing
     if not name:
         return replace(finding, verdict="local module", missing=_imported_below(context, finding))
-    is_own = (
-        context.project.owns_module(name)
-        or _is_named_as_own(finding.error, name)
-        or _is_quoted_include(context, finding, name)
-        or any(map(NAME_NOT_IN_CRATE.search, _lines_below(context, finding, 5)))
-    )
-    required_by = _lines_below(context, finding, 2)
-    if any(map(REQUIRED_BY_OTHERS.match, required_by)):
-        return replace(finding, verdict="package")
-    if not is_own and _is_to_be_loaded(context, name):
-        return replace(finding, verdict="package")
-    if context.names(name.removesuffix(".__main__")):
-        is_tool = name in context.programs
-        if is_own or not is_tool:
-            return replace(finding, verdict="absent")
-    return replace(finding, verdict="local module" if is_own else "package")
+    return replace(finding, verdict=_verdict_of_module(context, finding, name))
+
+
+def _verdict_of_module(context: FailureContext, finding: Finding, name: str) -> str:
+    if any(map(REQUIRED_BY_OTHERS.match, _lines_below(context, finding, 2))):
+        return "package"
+    is_named = context.names(name.removesuffix(".__main__"))
+    if _is_own_module(context, finding, name):
+        return "absent" if is_named else "local module"
+    is_tool = name in context.programs
+    if is_named and not is_tool and not _is_to_be_loaded(context, name):
+        return "absent"
+    return "package"
+
+
+def _is_own_module(context: FailureContext, finding: Finding, name: str) -> bool:
+    if context.project.owns_module(name) or _is_named_as_own(finding.error, name):
+        return True
+    below = _lines_below(context, finding, 5)
+    if any(map(NAME_NOT_IN_CRATE.search, below)):
+        return True
+    # C marks headers of the project by quotes in the include line, which is shown below.
+    include = re.compile(rf'#\s*include\s+"{re.escape(name)}"')
+    return any(map(include.search, below))
 
 
 def _is_to_be_loaded(context: FailureContext, name: str) -> bool:
     """Return whether an option asks the program to load a module: `mocha -r esm`."""
     for stage in context.stages:
-        if any(option in LOADING and value == name for option, value in pairwise(stage.arguments)):
-            return True
+        for option, value in pairwise(stage.arguments):
+            if option in LOADING and value == name:
+                return True
     return False
 
 
 def _imported_below(context: FailureContext, finding: Finding) -> str | None:
     """Return the name in the line of source that is shown below an error without one."""
-    matches = map(IMPORTED.search, _lines_below(context, finding, 3))
-    return next((match[1] for match in matches if match), None)
+    for _, match in matching(IMPORTED.search, _lines_below(context, finding, 3)):
+        return match[1]
+    return None
 
 
 def _is_named_as_own(error: str, name: str) -> bool:
@@ -133,12 +147,6 @@ def _is_named_as_own(error: str, name: str) -> bool:
     return "is not in " in error and "." not in host
 
 
-def _is_quoted_include(context: FailureContext, finding: Finding, name: str) -> bool:
-    """C marks headers of the project by quotes in the include line, which is shown below."""
-    include = re.compile(rf'#\s*include\s+"{re.escape(name)}"')
-    return any(include.search(line) for line in _lines_below(context, finding, 3))
-
-
 def _command(_context: FailureContext, finding: Finding) -> Finding:
     """A program named by a path inside the project is a file that is not there."""
     path = finding.missing or ""
@@ -149,30 +157,22 @@ def _command(_context: FailureContext, finding: Finding) -> Finding:
 
 def _crash(context: FailureContext, finding: Finding) -> Finding:
     """Recognise exceptions that only report something missing outside the code."""
-    match = NO_FILE.search(finding.error)
-    if match:
-        return _missing_file(context, finding, match[1])
-    match = NO_MEMBER.search(finding.error)
-    if match and context.names_member(match[1]):
-        return replace(finding, verdict="absent", missing=match[1])
-    match = NO_KEY.search(finding.error)
-    if match and context.output.has("environ"):
-        return replace(finding, verdict="value", missing=match[1])
-    return finding
-
-
-def _missing_file(context: FailureContext, finding: Finding, name: str) -> Finding:
-    looks_like_command = "/" not in name and "." not in name
-    if looks_like_command and context.output.has("subprocess"):
-        return replace(finding, verdict="command", missing=name)
+    program = NO_PROGRAM.search(finding.error)
+    if program and context.output.has("subprocess"):
+        return replace(finding, verdict="command", missing=program[1])
+    member = NO_MEMBER.search(finding.error)
+    if member and context.names_member(member[1]):
+        return replace(finding, verdict="absent", missing=member[1])
+    key = NO_KEY.search(finding.error)
+    if key and context.output.has("environ"):
+        return replace(finding, verdict="value", missing=key[1])
     return finding
 
 
 def _syntax(context: FailureContext, finding: Finding) -> Finding:
     """A syntax error in a data file is malformed data."""
-    for line in _lines_below(context, finding, 1):
-        if line.lstrip().startswith("-->") and DATA_FILE.search(line):
-            return replace(finding, verdict="data")
+    if any(map(AT_DATA_FILE.match, _lines_below(context, finding, 1))):
+        return replace(finding, verdict="data")
     # jq reports errors of its own program at <top-level>.
     if DATA_TOOLS & context.programs and "<top-level>" not in finding.error:
         return replace(finding, verdict="data")
@@ -181,10 +181,9 @@ def _syntax(context: FailureContext, finding: Finding) -> Finding:
 
 def _package(context: FailureContext, finding: Finding) -> Finding:
     """Prefer the name that the tool itself advises to install."""
-    for line in (finding.error, *_lines_below(context, finding, 3)):
-        match = ADVISED.search(line)
-        if match:
-            return replace(finding, missing=match[1] or match[2])
+    lines = (finding.error, *_lines_below(context, finding, 3))
+    for _, match in matching(ADVISED.search, lines):
+        return replace(finding, missing=match[1] or match[2])
     if "async def functions are not natively supported" in finding.error:
         return replace(finding, missing="pytest-asyncio")
     if finding.missing:
@@ -196,9 +195,10 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
 
 def _absent(context: FailureContext, finding: Finding) -> Finding:
     """A table that the command does not name is one that a program of the project asks for."""
-    if NO_TABLE.search(finding.error) and (finding.missing or "") not in context.evidence.command:
-        return replace(finding, verdict="crash", missing=None)
-    return finding
+    table = finding.missing or ""
+    if table in context.evidence.command or not NO_TABLE.search(finding.error):
+        return finding
+    return replace(finding, verdict="crash", missing=None)
 
 
 def _configuration(_context: FailureContext, finding: Finding) -> Finding:
@@ -222,8 +222,10 @@ def _usage(context: FailureContext, finding: Finding) -> Finding:
 def _missing_plugin(line: str) -> str | None:
     """Return the plugin to which an option belongs that pytest does not know."""
     match = UNKNOWN_OPTIONS.search(line)
-    words = match[1].split() if match else []
-    for word in words:
+    if match is None:
+        return None
+    for word in match[1].split():
+        # Of `--cov-report=xml` only `--cov` is in the table.
         name = word.partition("=")[0]
         while name:
             if name in OPTIONS:
@@ -246,4 +248,4 @@ _SETTLERS: dict[str, Callable[[FailureContext, Finding], Finding]] = {
 
 
 def _lines_below(context: FailureContext, finding: Finding, count: int) -> Sequence[str]:
-    return context.output.lines[finding.line + 1 : finding.line + 1 + count]
+    return lines_below(context.output.lines, finding.line, count)

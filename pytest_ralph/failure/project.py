@@ -77,18 +77,20 @@ class Project:
         if FOREIGN.search(path):
             return None
         parts = PurePosixPath(path.replace("\\", "/")).parts
-        parts = tuple(part for part in parts if part not in ("/", ".", ".."))
-        whole = "/".join(parts)
+        names = [part for part in parts if part not in ("/", ".", "..")]
+        whole = "/".join(names)
         if whole in self.files:
             return whole
         if not path.startswith(WHOLE_PATHS):
             found = self._find_by_end(whole)
             if found:
                 return found
-        for start in range(1, len(parts)):
-            name = "/".join(parts[start:])
-            if name in self.files:
-                return name
+        # The path may start above the root.
+        while names:
+            del names[0]
+            below = "/".join(names)
+            if below in self.files:
+                return below
         return None
 
     def _find_by_end(self, name: str) -> str | None:
@@ -106,13 +108,18 @@ class Project:
         path = name
         if not name.endswith(FILE_MODULES):
             path = re.sub(r"::|\.(?=\w)|\\", "/", name)
-        top = path.split("/")[0]
-        names = {path, top} - {""}
-        if any(self._exists(root + start) for root in SOURCE_ROOTS for start in names):
+        top = path.partition("/")[0]
+        if self._exists(path) or self._exists(top):
             return True
         return path != top and self._find_by_end(f"{top}/__init__.py") is not None
 
-    def _exists(self, path: str) -> bool:
-        if path in self._own_directories:
-            return True
-        return any(path + suffix in self._own_files for suffix in SUFFIXES)
+    def _exists(self, module: str) -> bool:
+        """Return whether a directory or a file below one of the source roots is this module."""
+        if not module:
+            return False
+        for root in SOURCE_ROOTS:
+            if root + module in self._own_directories:
+                return True
+            if any(root + module + suffix in self._own_files for suffix in SUFFIXES):
+                return True
+        return False

@@ -58,7 +58,8 @@ def _metadata(failure: Failure) -> str:
     }
     lines = [METADATA]
     for name, value in fields.items():
-        lines.append(f"  <{name}>{escape(_one_line(value), quote=False)}</{name}>")
+        text = escape(_one_line(value), quote=False)
+        lines.append(f"  <{name}>{text}</{name}>")
     lines.append("</task_metadata>")
     return "\n".join(lines)
 
@@ -98,7 +99,8 @@ def looks_like_report(text: str) -> bool:
 def extract_category(text: str) -> str | None:
     """Return the category; the tag wins over the line."""
     found = _tag(text, "failure_category") or _value_of(text, "Category") or ""
-    name = re.sub(r"[\s-]+", "_", found.strip().lower()).removesuffix("_success")
+    words = re.sub(r"[\s-]+", "_", found.strip().lower())
+    name = words.removesuffix("_success")
     return name if name in CATEGORIES else None
 
 
@@ -115,10 +117,11 @@ def extract_completed_steps(text: str) -> tuple[str, ...]:
 
 def extract_files_modified(text: str) -> tuple[str, ...]:
     """Return the files that were modified before the failure."""
-    names = _value_of(text, "Files modified") or ""
-    if names.strip().lower() in NOTHING:
+    listed = _value_of(text, "Files modified") or ""
+    if listed.lower() in NOTHING:
         return ()
-    return tuple(name.strip("` ") for name in names.split(",") if name.strip("` "))
+    names = [name.strip("` ") for name in listed.split(",")]
+    return tuple(filter(None, names))
 
 
 def extract_blocker(text: str) -> str | None:
@@ -143,8 +146,9 @@ def _value_of(text: str, label: str) -> str | None:
 
 def _tag(text: str, name: str) -> str | None:
     # The metadata stand at the end; what looks like them before is quoted from someone's output.
-    text = text[max(text.rfind(METADATA), 0) :]
-    match = re.search(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", text, re.IGNORECASE)
+    start = max(text.rfind(METADATA), 0)
+    tag = re.compile(rf"<{name}>\s*([^<]{{0,400}}?)\s*</{name}>", re.IGNORECASE)
+    match = tag.search(text, start)
     return unescape(match[1]) if match else None
 
 

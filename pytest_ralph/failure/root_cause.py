@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import NO_ERROR
 from pytest_ralph.failure.finding import Finding
+from pytest_ralph.failure.full_error import with_full_error
 from pytest_ralph.failure.missing import with_missing_file
-from pytest_ralph.failure.quote import quotable_line, with_quotable_error
+from pytest_ralph.failure.quote import quotable_line
 from pytest_ralph.failure.readers import exit_status, messages, places, symptoms, tests
 
 if TYPE_CHECKING:
@@ -48,7 +49,13 @@ READERS = (
 
 def root_cause(context: FailureContext) -> Finding:
     """Return the finding that explains the failure best."""
-    found = next(filter(None, (read(context) for read in READERS)), None)
-    if found is None:
-        found = Finding("unknown", quotable_line(context) or NO_ERROR)
-    return with_missing_file(context, with_quotable_error(context, found))
+    found = _first_reading(context)
+    return with_missing_file(context, with_full_error(context, found))
+
+
+def _first_reading(context: FailureContext) -> Finding:
+    for read in READERS:
+        found = read(context)
+        if found:
+            return found
+    return Finding("unknown", quotable_line(context) or NO_ERROR)

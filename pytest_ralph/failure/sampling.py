@@ -8,13 +8,12 @@ memory is bounded: of a huge middle only evenly spaced windows and lines with an
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.bounded import gap_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 # A text up to this size is kept whole.
 LARGEST_WHOLE = 56_000
@@ -85,47 +84,64 @@ def _start_of_tail(text: str) -> int:
     return _line_end(text, len(text) - TAIL)
 
 
+class _Line(NamedTuple):
+    """A line of the text, cut if it is very long."""
+
+    start: int
+    stop: int
+    shape: bytes
+
+
 def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the unusual lines of the middle as spans of `text`, the rarest shapes first."""
     if end - begin > LARGEST_MIDDLE:
         for alarm in ALARMS:
             yield from _lines_with(text, alarm, begin, end)
     count: Counter[bytes] = Counter()
-    spans: list[tuple[int, int]] = []
-    shapes: list[bytes] = []
+    lines: list[_Line] = []
     for start, stop in _windows(begin, end):
         chunk = text[start:stop]
-        chunk_shapes = _shapes(chunk)
-        count.update(chunk_shapes)
+        shapes = _shapes(chunk)
+        count.update(shapes)
         rare = {shape for shape, times in count.items() if times <= MOST_OF_A_SHAPE}
-        if rare.isdisjoint(chunk_shapes):
-            continue
-        lengths = list(map(len, chunk.split("\n")))
-        # Every line before this one also ends with a line break.
-        begins = list(accumulate(lengths, initial=start))
-        for number, shape in enumerate(chunk_shapes):
-            if shape in rare:
-                first = begins[number] + number
-                spans.append((first, first + min(lengths[number], LONGEST_LINE)))
-                shapes.append(shape)
+        if not rare.isdisjoint(shapes):
+            lines += _lines_of_shapes(rare, chunk, start, shapes)
 
-    def importance(number: int) -> tuple[bool, int]:
-        first, last = spans[number]
-        line = text[first:last]
-        return not any(alarm in line for alarm in ALARMS), count[shapes[number]]
-
-    rarest = sorted(range(len(spans)), key=lambda number: count[shapes[number]])
+    lines.sort(key=lambda line: count[line.shape])
     # Only a few lines fit: compare these more closely.
-    for number in sorted(rarest[:MOST_CANDIDATES], key=importance):
-        has_alarm = not importance(number)[0]
-        yield _with_neighbours(text, *spans[number]) if has_alarm else spans[number]
+    others: list[tuple[int, int]] = []
+    for line in lines[:MOST_CANDIDATES]:
+        if _has_alarm(text[line.start : line.stop]):
+            yield _with_neighbours(text, line.start, line.stop)
+        else:
+            others.append((line.start, line.stop))
+    yield from others
+
+
+def _has_alarm(line: str) -> bool:
+    return any(alarm in line for alarm in ALARMS)
+
+
+def _lines_of_shapes(
+    wanted: Collection[bytes], chunk: str, start: int, shapes: Sequence[bytes]
+) -> Iterator[_Line]:
+    """Yield the lines of these shapes in a chunk that begins at `start` of the text."""
+    for line, shape in zip(chunk.split("\n"), shapes, strict=True):
+        size = len(line)
+        if shape in wanted:
+            yield _Line(start, start + min(size, LONGEST_LINE), shape)
+        start += size + 1
 
 
 def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:
     """Return a line with those before and after it, as far as they are of usual length."""
     before = text.rfind("\n", max(0, start - LONGEST_LINE), max(0, start - 1))
+    if before >= 0:
+        start = before + 1
     after = text.find("\n", stop + 1, stop + LONGEST_LINE)
-    return before + 1 if before >= 0 else start, after if after >= 0 else stop
+    if after >= 0:
+        stop = after
+    return start, stop
 
 
 def _shapes(chunk: str) -> list[bytes]:
@@ -150,9 +166,10 @@ def _lines_with(text: str, alarm: str, start: int, end: int) -> Iterator[tuple[i
         found = text.find(alarm, start, end)
         if found < 0:
             return
-        line_start = text.rfind("\n", max(0, found - LONGEST_LINE), found) + 1
-        start = min(_line_end(text, found + LONGEST_LINE // 2), end)
-        yield max(line_start, found - LONGEST_LINE), start
+        earliest = max(0, found - LONGEST_LINE)
+        line_start = text.rfind("\n", earliest, found) + 1
+        start = _line_end(text, found + LONGEST_LINE // 2)
+        yield max(line_start, earliest), min(start, end)
 
 
 def _line_end(text: str, position: int) -> int:

@@ -16,9 +16,11 @@ SIMILAR_ATTEMPTS = 2
 
 def is_circular(approach: str, previous: Sequence[str]) -> bool:
     """Return whether at least two of the last three attempts are similar to this approach."""
-    recent = previous[-RECENT_ATTEMPTS:]
-    similar = [attempt for attempt in recent if similarity(approach, attempt) > SIMILAR]
-    return len(similar) >= SIMILAR_ATTEMPTS
+    similar = 0
+    for attempt in previous[-RECENT_ATTEMPTS:]:
+        if similarity(approach, attempt) > SIMILAR:
+            similar += 1
+    return similar >= SIMILAR_ATTEMPTS
 
 
 def similarity(one: str, other: str) -> float:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.lines import matching, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +44,7 @@ TEAMCITY_ESCAPE = re.compile(r"\|(?:0x[0-9A-Fa-f]{4}|.)")
 GITHUB_COMMAND = re.compile(
     r"^::(?P<level>error|warning)(?: (?P<values>[^:]*?))?::(?P<message>.*)$"
 )
+GITHUB_VALUE = re.compile(r"(\w+)=([^,]*)")
 AZURE_COMMAND = re.compile(r"^##\[(?P<level>error|warning)\](?P<message>.*)$")
 # `go test -json` has the printed text in "Output", cargo's JSON in "rendered".
 JSON_LINE = re.compile(r'^\{.*"(?:Output|rendered)":.*\}$')
@@ -86,10 +87,15 @@ def _plain_tracebacks(lines: Sequence[str]) -> Iterator[str]:
         elif text.startswith("╰"):
             is_inside = False
         else:
-            text = text.strip("│ ")
-            frame = RICH_FRAME.match(text)
-            place = 'File "{}", line {}, in {}'.format(*frame.groups()) if frame else f"  {text}"
-            yield f"  {place}"
+            yield _plain_frame(text.strip("│ "))
+
+
+def _plain_frame(text: str) -> str:
+    """Return a line of rich's box: the place of a frame, or its source."""
+    frame = RICH_FRAME.match(text)
+    if frame is None:
+        return f"    {text}"
+    return f'  File "{frame["file"]}", line {frame["line"]}, in {frame["name"]}'
 
 
 def _bare_line(line: str) -> str:
@@ -109,8 +115,11 @@ def _without_labels(lines: list[str]) -> list[str]:
     lines = _without_package_names(lines)
     labels = dict(matching(LABEL.match, lines))
     count = Counter(match["name"] for match in labels.values())
-    has_bare_lines = any(line and number not in labels for number, line in enumerate(lines))
-    fewest = FEWEST_LABELS if has_bare_lines or len(lines) < FEWEST_LABELS else 1
+    printed = numbers_of(str, lines)
+    fewest = FEWEST_LABELS
+    if len(lines) >= FEWEST_LABELS and labels.keys() >= set(printed):
+        # Every line has a label.
+        fewest = 1
     for number, match in labels.items():
         if count[match["name"]] >= fewest:
             lines[number] = lines[number][match.end() :]
@@ -121,7 +130,8 @@ def _without_package_names(lines: list[str]) -> list[str]:
     names = {match["name"] for _, match in matching(ECHOED_LABEL.match, lines)}
     if not names:
         return lines
-    label = re.compile(f"^(?:{'|'.join(map(re.escape, names))}): ")
+    alternatives = "|".join(map(re.escape, names))
+    label = re.compile(f"^(?:{alternatives}): ")
     return [label.sub("", line) for line in lines]
 
 
@@ -149,17 +159,21 @@ def _teamcity_lines(line: str) -> list[str]:
         if match["event"] != "testFailed":
             continue
         values = dict(TEAMCITY_VALUE.findall(match["values"]))
-        printed.append(f"✖ {_teamcity_text(values.get('name', ''))}")
-        printed.extend(_teamcity_text(values.get("message", "")).split("\n"))
-        printed.extend(_teamcity_text(values.get("details", "")).split("\n"))
+        printed.append("✖ " + _teamcity_text(values.get("name", "")))
+        for name in ("message", "details"):
+            text = _teamcity_text(values.get(name, ""))
+            printed += text.split("\n")
     return [text for text in printed if text.strip()]
 
 
 def _teamcity_text(value: str) -> str:
-    def character(match: re.Match[str]) -> str:
-        return "\n" if match[0] in ("|n", "|r") else match[0][1:]
+    return TEAMCITY_ESCAPE.sub(_teamcity_character, value)
 
-    return TEAMCITY_ESCAPE.sub(character, value)
+
+def _teamcity_character(escape: re.Match[str]) -> str:
+    if escape[0] in ("|n", "|r"):
+        return "\n"
+    return escape[0][1:]
 
 
 def _annotation(line: str) -> list[str]:
@@ -168,20 +182,25 @@ def _annotation(line: str) -> list[str]:
     if match:
         return [f"{match['level']}: {match['message'].strip()}"]
     match = GITHUB_COMMAND.match(line)
-    if not match:
-        return [line]
-    message = match["message"]
+    if match:
+        return _github_lines(match)
+    return [line]
+
+
+def _github_lines(command: re.Match[str]) -> list[str]:
+    message = command["message"]
     for code, character in ESCAPED.items():
         message = message.replace(code, character)
-    values = dict(re.findall(r"(\w+)=([^,]*)", match["values"] or ""))
-    place = ":".join(values[name] for name in ("file", "line", "col") if values.get(name))
-    first, *rest = message.strip().split("\n")
+    lines = message.strip().split("\n")
+    level = command["level"]
+    values = dict(GITHUB_VALUE.findall(command["values"] or ""))
+    diagnostic = f"{level}: {lines[0]}"
     if "file" in values:
-        first = f"{place}: {match['level']}: {first}"
-    else:
-        first = f"{match['level']}: {first}"
+        numbers = [values[name] for name in ("line", "col") if values.get(name)]
+        place = ":".join([values["file"], *numbers])
+        diagnostic = f"{place}: {diagnostic}"
     # A runner gives the name of the test as the title, with the names of its groups.
     title = values.get("title", "")
-    if match["level"] == "error" and " > " in title:
-        return [f"✖ {title}", *message.strip().split("\n"), first]
-    return [first, *rest]
+    if level == "error" and " > " in title:
+        return [f"✖ {title}", *lines, diagnostic]
+    return [diagnostic, *lines[1:]]

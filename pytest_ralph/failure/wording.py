@@ -6,11 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import number_of
+from pytest_ralph.failure.point import (
+    EXCEPTION,
+    LEADING_DIRECTORIES,
+    SHELL_PLACE,
+    file_in,
+    message_of,
+    point_of,
+)
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.failure.failure import Failure
 
 # Kinds of failure as people name them. The codes themselves stay in JUnit and JSON.
@@ -49,105 +55,13 @@ TESTS_NAMED = 3
 LINES_ABOVE = 3
 LINES_BELOW = 15
 
-# The header of a shown difference: only the name of the file in it matters.
-DIFF_HEADER = regex(r"^(?:---|\+\+\+) (?P<file>\S+)(?:\s+(?:\d{4}-\d\d-\d\d .*|\(\w+\)))?$")
-# A file with a position, or before a colon. In "a.lock was not found" it is part of a sentence.
-PLACE = regex(
-    r"^(?:file://)?(?P<file>[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9})"
-    r"(?:(?:[:(]\d+(?:(?:[:.-]|, ?)\d+)*\)?|[,:] (?:line|ligne|Zeile|línea|linha) \d+)"
-    r"\s*(?::|-|—|\s)|\s*(?::|-|—)(?=\s))\s*"
-)
-POSITION = regex(r"^[\w@.~+/\\-]*[\w-]\.[A-Za-z]\w{0,9}:\d+(?::\d+)?:\s*")
-# What stands before the words of an error. Each is removed as often as it occurs.
-SHELL_PLACE = regex(
-    r"^(?:/\S*/)?(?:ba|da|k|z)?sh: (?:(?:(?:line|ligne|Zeile|línea|linha) )?\d+: )?"
-    r"(?:\d+ (?=[A-Z]))?"
-)
-PREFIXES = (
-    # The time.
-    regex(r"^[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d\S*(?:[ T]\d\d:\d\d\S*)?[\])]?\s+"),
-    SHELL_PLACE,
-    # What runners of other programs put before an error.
-    regex(
-        r"^g?make(?:\[\d+\])?: \*+ |^(?:python[\d.]* -m )?[\w.-]+: error: (?=unrecognized )"
-        r"|^nox > |^[a-z][\w.]*: ?(?=[\w./-]+\.\w+:\d+:)"
-        r"|^[\w-]+: error: (?=\S)|^(\w+): (?=\1: )|^\[\"(?=[A-Z])"
-        r"|^(?:ERROR|CRITICAL):[\w.]+:|^(?:ERROR|CRITICAL) [\w.]+: (?=[a-z])"
-        r"|^Exception in thread \S+ |^(?:PHP )?Fatal error: +Uncaught "
-        r"|^Retrying \(Retry\([^)]*\)\) after |^An unexpected error occurred: \"https?://\S+: "
-        r"|^==\d+== ?|^<internal:[^>]+>:\d+:|^in [`'][^`']+': "
-        r"|^Failed to execute goal .*?: (?=[A-Z])|^(?:[\w.-]+/)+: |^template: "
-        r"|^SystemCheckError: System check identified some issues: "
-        r"|^\d+#\d+: |^\d{4} \([0-9A-Z]{5}\)(?: at line \d+)?: "
-        r"|^YN\d+: │ |^%(?:Warning|Error)-\w+: |^Failure/Error: |^not ok \d+ (?:- )?"
-        r"|^\S+:\(\.\w+\+0x[0-9a-f]+\): |^\S+: \S+:\d+: [^:]+: (?=Assertion )|^Error \[[A-Z_]+\]: "
-    ),
-    # A label in brackets; not markup, a value that is compared or a target of make.
-    regex(
-        r"^(?!<(\w+)\b[^>]*>(?:.*</\1>| [a-z]))[\[(<{](?!rejected|remote)[^\])>}]{0,40}[\])>}]"
-        r"(?!\s*[!=<>]=| Error \d+$):?\s*"
-    ),
-    # What the line is worth.
-    regex(
-        r"^(?:(?:npm|yarn|pnpm) (?:error|ERR!) (?:[A-Za-z.]*\d*(?:parse|enoent|notarget) )?"
-        r"|\d+:\d+\s+(?:error|warning)\s+|(?:FAILED|ERROR|INTERNALERROR>) (?=\S+(?:::|\w*Error)))"
-        r"|^\W*(?:fatal |uncaught )?(?:error|err!|fatal|failed|failure|fail|warning|e)\b"
-        r"(?:\s*\[?\(?[A-Z]{0,4}\d{2,5}\)?\]?)?(?:\[[\w-]+\])?\s*(?:[:!]|-(?!\w))\s*",
-        re.IGNORECASE,
-    ),
-    regex(r"^\W*(?:ERROR|WARNING|FATAL):? (?=\S)|^\W*(?:error|[Ww]arning) (?=[A-Z])|^x (?=[A-Z])"),
-    # The node id of a test.
-    regex(r"^[\w./-]+\.\w+::\S+ (?:- )?(?=\S)"),
-    # Where a linter found something, in the columns of a table.
-    regex(
-        r"^L:\s*\d+ \| P:\s*\d+ \|\s*|^\d+ \| (?:ERROR|WARNING) +\| (?:\[.\] )?"
-        r"|^line \d+,? col(?:umn)? \d+ -? ?"
-        r"|^[CEFIRW]:\s*\d+[:,]\s*\d+: |^[CEFRW]: (?:\[Correctable\] )?|^\d+: (?=[A-Z]+\d)"
-        r"|^\d+:\d+(?:-\d+:\d+)? (?:[✖⚠×❌] |(?:error|warning) )?(?=[^\W\d])"
-    ),
-    # Marks, and the numbers of a list.
-    regex(
-        r"^`-> (?:x )?"
-        r"|^\^[-~]*\^?\s+|^[\s✖✗✘✕×●•*|│└├─>#!E+-]+(?=\s|$)\s*|^[✖✗✘✕×●•]+|^\d+[.)] (?=[^\W\d])"
-    ),
-)
-# What is said in fewer words.
-REPLACEMENTS = (
-    # Markup around the first words: a title does not start with a bracket.
-    (regex(r"^<(\w+)\b[^>]*>(.*?)</\1>"), r"\2"),
-    (regex(r"^<(\w+)> (?=[a-z])"), r"\1 "),
-    (regex(r"^\*\*(.+?)\*\*"), r"\1"),
-    # What git says about a push.
-    (regex(r"^\[((?:remote )?rejected)\]"), r"\1:"),
-    (regex(r"^\[(?:[^\]:]+:\d+: )?([^\]]+)\] (Error \d+)$"), r"make \1: \2"),
-    # What node says before it shows both values.
-    (regex(r"^Expected values to be (?:strictly |loosely )?(?:deep-)?equal: (?=[^(\s])"), ""),
-    (regex(r"^Failed asserting that (.+?) is (?!not )"), r"\1 is not "),
-    (regex(r"^expect\(received\)\.((?:\w+\.)?\w+)\((?:expected)?\)(?: // .*)?"), r"\1 failed"),
-    # What ruff says above the place.
-    (regex(r"^unformatted: File would be reformatted$"), "not formatted"),
-    # The class of an error behind another one, a ruler, and all of an address but the host.
-    (regex(r"\((?:\w+\.)+\w+Error\) "), ""),
-    (regex(r"\s*([-=+*_~])\1{5,}\s*"), " "),
-    (regex(r"\bhttps?://(?:[^@/\s]+@)?([\w.-]+\w(?::\d+)?)[^\s'\"),]*"), r"\1"),
-)
 INTERPRETER = regex(r"^/\S*/python[\d.]*: ")
-EXCEPTION = regex(
-    r"^(?:\w+[.:]+)*(?P<name>[A-Z]\w*(?:Error|Exception|Failure|Failed)|(?<=[.:])[A-Z]\w+)"
-    r"(?: \[\w+\])?:\s*"
-)
-ASSERTION = regex(r"^(?:Assertion(?:Failed)?Error|ComparisonFailure)$")
 # What is said about a command that printed nothing, or only data.
 COMMAND_ENDED = regex(
     r"^`(?P<command>.+)` (?P<how>exited with status \d+$|printed \d+$|found a match)"
 )
 # What is said about a run that did not end by itself: none of its tests is the subject.
 RUN_ENDED = regex(r"\(exit status \d+\)$")
-# The directories of an absolute path; a relative path is how the project names its files.
-DIRECTORIES = regex(r"(?<![\w:@/.])/(?:[\w.@+~-]+/)+(?=[\w.@+-])")
-LEADING_DIRECTORIES = regex(
-    r"^\.{0,2}/(?:[\w.@+~-]+/)*(?=[\w.@+-])|^(?:[\w.@+~-]+/)+(?=[\w@+-]+\.[a-z]\w{0,9}(?:\s|$))"
-)
 NOT_A_START = regex(r"^(?:(?!@\w)[^\w'\"`‘“«.$%-])+")
 DATA = regex(r"^[{\[\"'].*\":|^\W*$")
 PATH = regex(r"[\w.@+~-]*(?:/[\w.@+~-]+)+|[\w@+~-]+\.[a-z]\w{0,4}")
@@ -213,22 +127,26 @@ def title(failure: Failure) -> str:
 
     It never starts with a path, a timestamp, a bracket or a position, and ends with a whole word.
     """
-    point = _point(failure.error)
+    point = point_of(failure.error)
     command = COMMAND_ENDED.match(point)
     if command:
         return _about_command(command["command"], f" {command['how']}")
     if PATH.fullmatch(point):
-        return shorten(f"{point.rsplit('/', 1)[-1]}: {headline(failure.kind)}", LONGEST_TITLE)
+        name = point.rsplit("/", 1)[-1]
+        return shorten(f"{name}: {headline(failure.kind)}", LONGEST_TITLE)
     words = NOT_A_START.sub("", point)
     if _says_nothing(failure, words):
         message = JSON_MESSAGE.search(failure.error)
-        if not message and not failure.failed_tests:
+        if message:
+            point = message[1]
+        elif failure.failed_tests:
+            point = headline(failure.kind)
+        else:
             return _title_without_words(failure, words)
-        point = message[1] if message else headline(failure.kind)
 
     text = NOT_A_START.sub("", _best_wording(failure, point))
-    introduced = f"{headline(failure.kind)}: {text}"
     is_sentence = " " in text and text != _subject(failure)
+    introduced = f"{headline(failure.kind)}: {text}"
     if is_sentence or len(introduced) > LONGEST_TITLE:
         return text
     return introduced
@@ -236,32 +154,35 @@ def title(failure: Failure) -> str:
 
 def _says_nothing(failure: Failure, point: str) -> bool:
     """Return whether an error is only data, a value, or the code of its kind."""
-    repeats_kind = f"{point.lower()} ".startswith(f"{failure.kind} ")
-    if failure.kind == "unknown":
-        # "unknown option --x" says more than the kind.
-        repeats_kind = point.lower() == failure.kind
-    if repeats_kind or DATA.match(point):
+    words = point.lower()
+    if words == failure.kind or DATA.match(point):
         return True
-    is_value = VALUE.fullmatch(point) is not None or not WORD.search(point)
-    return is_value and not failure.failed_tests
+    # "unknown option --x" says more than the kind.
+    if failure.kind != "unknown" and words.startswith(f"{failure.kind} "):
+        return True
+    if failure.failed_tests:
+        return False
+    return VALUE.fullmatch(point) is not None or WORD.search(point) is None
 
 
 def _title_without_words(failure: Failure, point: str) -> str:
     """Return a title for an error that says nothing without its command."""
-    if not COMMAND_START.match(failure.command):
+    command = failure.command
+    if not COMMAND_START.match(command):
         return headline(failure.kind)
     if VALUE.fullmatch(point) and not DATA.match(point):
-        return _about_command(failure.command, f" printed {point}")
-    return _about_command(failure.command, f": {headline(failure.kind)}")
+        return _about_command(command, f" printed {point}")
+    return _about_command(command, f": {headline(failure.kind)}")
 
 
 def _about_command(command: str, end: str) -> str:
     """Return a command, shortened if it must be, and how it ended."""
     line = " ".join(command.split())
-    if len(line) + len(end) + 2 <= LONGEST_TITLE:
-        return f"`{line}`{end}"
-    beginning = LAST_WORD.sub("", line[: LONGEST_TITLE - len(end) - 2])
-    return f"`{beginning}…`{end}"
+    # Besides two backticks.
+    room = LONGEST_TITLE - len(end) - 2
+    if len(line) > room:
+        line = LAST_WORD.sub("", line[:room]) + "…"
+    return f"`{line}`{end}"
 
 
 def _best_wording(failure: Failure, point: str) -> str:
@@ -269,34 +190,30 @@ def _best_wording(failure: Failure, point: str) -> str:
 
     A failing test is always named; a file is left out if only that saves the end of the error.
     """
-    exception = EXCEPTION.match(point)
-    message = _without_prefixes(point[exception.end() :]) if exception else ""
-    wordings = [point, message] if message else [point]
-    wordings.append(REMARK.sub("", wordings[-1]))
+    message = message_of(point) or point
+    wordings = [point, message, REMARK.sub("", message)]
 
     subject = _subject(failure)
-    named = wordings
-    if subject and subject.lower() not in point.lower():
-        named = [f"{subject}: {wording}" for wording in wordings]
-        whole = f"{_test_name(failure) or subject}: {point}"
-        if len(whole) <= LONGEST_TITLE:
-            return whole
-    candidates = named if failure.failed_tests else [*named, *wordings]
+    introduction = "" if subject.lower() in point.lower() else f"{subject}: "
+    candidates = [introduction + wording for wording in wordings]
+    if not failure.failed_tests:
+        candidates += wordings
+    elif introduction:
+        # The whole name of the test, if it fits.
+        candidates.insert(0, f"{_test_name(failure)}: {point}")
     for wording in candidates:
         if len(wording) <= LONGEST_TITLE:
             return wording
-    text = shorten(named[0], LONGEST_TITLE)
-    if exception:
-        text = _shortened_exception(exception["name"], message, named)
-    return _with_missing(failure, point, text)
+    return _with_missing(failure, point, _beginning(introduction, point))
 
 
-def _shortened_exception(name: str, message: str, named: Sequence[str]) -> str:
+def _beginning(introduction: str, point: str) -> str:
     """Return the beginning of the message, or the class if next to nothing of the message fits."""
-    text = shorten(named[1], LONGEST_TITLE) if message else named[0]
-    beginning = named[1].removesuffix(message)
-    if len(text.removeprefix(beginning).split()) < FEWEST_WORDS:
-        return shorten(f"{beginning}{name}", LONGEST_TITLE)
+    text = shorten(introduction + message_of(point), LONGEST_TITLE)
+    exception = EXCEPTION.match(point)
+    words = text.removeprefix(introduction).split()
+    if exception and len(words) < FEWEST_WORDS:
+        return shorten(introduction + exception["name"], LONGEST_TITLE)
     return text
 
 
@@ -320,15 +237,14 @@ def place_of(failure: Failure) -> str:
         named = ", ".join(tests[:TESTS_NAMED])
         others = len(tests) - TESTS_NAMED
         return f"{named} and {others} more" if others > 0 else named
-    if not failure.files:
-        return ""
     for file in failure.files:
-        is_in_error = file.rsplit("/", 1)[-1] in failure.error
-        if is_in_error and failure.line is not None:
-            return f"{file} line {failure.line}"
-        if is_in_error:
+        name = file.rsplit("/", 1)[-1]
+        if name not in failure.error:
+            continue
+        if failure.line is None:
             return file
-    return failure.files[0]
+        return f"{file} line {failure.line}"
+    return "".join(failure.files[:1])
 
 
 def tool_hint(failure: Failure) -> str:
@@ -365,49 +281,18 @@ def shorten(text: str, limit: int) -> str:
     return shortened.rstrip(END_PUNCTUATION)
 
 
-def _point(error: str) -> str:
-    """Return an error without timestamp, level, position, module path and directories."""
-    text = " ".join(error.split())
-    header = DIFF_HEADER.match(text)
-    if header:
-        return header["file"]
-    text = _without_prefixes(text)
-    # Only the first file is a place: one without a position is what the error is about.
-    text = _without_prefixes(PLACE.sub("", text, count=1) or text)
-    text = _without_prefixes(POSITION.sub("", text, count=1) or text)
-    match = EXCEPTION.match(text)
-    if match and ASSERTION.match(match["name"]):
-        text = _without_prefixes(text[match.end() :])
-    elif match:
-        text = text[match.start("name") :]
-    for pattern, replacement in REPLACEMENTS:
-        text = pattern.sub(replacement, text)
-    text = DIRECTORIES.sub("", LEADING_DIRECTORIES.sub("", text))
-    return text.strip()
-
-
-def _without_prefixes(text: str) -> str:
-    """Return an error without what stands before its own words, apart from a place."""
-    before = ""
-    while text != before:
-        before = text
-        for prefix in PREFIXES:
-            # What stands in brackets may be all there is.
-            text = prefix.sub("", text, count=1) or text
-    return text
-
-
 def _test_name(failure: Failure) -> str:
     """Return the first failing test without its file, suite and module; empty if there is none."""
     if not failure.failed_tests:
         return ""
-    name = failure.failed_tests[0]
-    name = name.rsplit("::", 1)[-1] if "::" in name else name
+    name = failure.failed_tests[0].rsplit("::", 1)[-1]
     name = re.split(r" (?:>|›|») ", name)[-1]
     if DOTTED_NAME.fullmatch(name):
         name = name.rsplit(".", 1)[-1]
-    name = METHOD.sub(r"\1", LEADING_DIRECTORIES.sub("", name))
-    return NOT_A_START.sub("", SUITE_LABEL.sub("", name))
+    name = LEADING_DIRECTORIES.sub("", name)
+    name = METHOD.sub(r"\1", name)
+    name = SUITE_LABEL.sub("", name)
+    return NOT_A_START.sub("", name)
 
 
 def _subject(failure: Failure) -> str:
@@ -417,8 +302,7 @@ def _subject(failure: Failure) -> str:
     if failure.failed_tests:
         name = _test_name(failure)
         return name if " " not in name else shorten(name, LONGEST_SUBJECT)
-    match = PLACE.match(_without_prefixes(" ".join(failure.error.split())))
-    file = match["file"] if match else ""
+    file = file_in(failure.error)
     if not file and failure.kind == "format_error" and failure.files:
         # "unformatted: File would be reformatted" has its place on the next line.
         file = failure.files[0]

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
+from pytest_ralph.failure.commands import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import PYTEST, VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPARING_TOOLS, COMPLAINING_ROLES
+from pytest_ralph.failure.commands import COMPARING_TOOLS, COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role

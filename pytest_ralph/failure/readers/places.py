@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES
+from pytest_ralph.failure.commands import COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.context import COMPLAINING_ROLES
+from pytest_ralph.failure.commands import COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import purpose

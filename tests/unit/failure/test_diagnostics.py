@@ -73,3 +73,7 @@ def test_a_place_with_its_message_on_the_next_line_has_that_for_its_text() -> No
 
 def test_the_place_of_an_error_is_not_below_it() -> None:
     assert read("Error: cannot start", "on the way", "./src/a.py:3:5") == []
+
+
+def test_what_ruff_prints_above_a_change_is_no_diagnostic() -> None:
+    assert read("unformatted: File would be reformatted", " --> a.py:1:1") == []

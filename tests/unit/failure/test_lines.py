@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from pytest_ralph.failure.lines import above, below, indent_of, matching, number_of, numbers_of
+from pytest_ralph.failure.lines import (
+    above,
+    below,
+    indent_of,
+    lines_below,
+    matching,
+    number_of,
+    numbers_of,
+)
 
 LINES = ["one", "  two", "three two", ""]
 
@@ -27,6 +35,11 @@ def test_the_lines_below_end_with_the_output() -> None:
     assert list(below(LINES, 1, 1)) == [2]
     assert list(below(LINES, 1, 9)) == [2, 3]
     assert list(below(LINES, 3, 9)) == []
+
+
+def test_the_texts_of_the_lines_below_end_with_the_output() -> None:
+    assert lines_below(LINES, 0, 2) == ["  two", "three two"]
+    assert lines_below(LINES, 2, 9) == [""]
 
 
 def test_the_lines_above_begin_with_the_nearest() -> None:
