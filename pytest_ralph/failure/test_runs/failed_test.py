@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,35 @@ def first_quote(
         for number in numbers:
             match = pattern.match(lines[number])
             if match:
-                caught = next(filter(None, match.groups()), lines[number])
+                caught = first_group(match) or lines[number]
                 return Quote(number, caught.strip())
     return None
+
+
+def first_group(match: re.Match[str]) -> str:
+    """Return what the first group caught that caught something, else an empty string."""
+    for group in match.groups():
+        if group:
+            return str(group)
+    return ""
+
+
+def numbers_until(
+    ends: Callable[[str], object], lines: Sequence[str], numbers: Iterable[int]
+) -> list[int]:
+    """Return the numbers of the lines before the first that ends a block."""
+    block: list[int] = []
+    for number in numbers:
+        if ends(lines[number]):
+            break
+        block.append(number)
+    return block
 
 
 def first_line(text: str) -> str:
     """Return the first line that is not blank, with the next one if it only announces that."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    shown = 2 if lines and lines[0].endswith(":") else 1
-    return " ".join(lines[:shown])
+    shown = lines[:1]
+    if shown and shown[0].endswith(":"):
+        shown = lines[:2]
+    return " ".join(shown)
