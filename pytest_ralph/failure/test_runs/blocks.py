@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below
-from pytest_ralph.failure.test_runs.failed_test import Quote, first_quote
+from pytest_ralph.failure.test_runs.quotes import Quote, above, below, first_quote, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
@@ -54,33 +52,37 @@ class Blocks:
     """The blocks of an output; each ends at the next of the numbered `boundaries`."""
 
     def __init__(self, lines: Sequence[str], boundaries: Collection[int]) -> None:
-        self.lines = lines
+        self.lines = numbered(lines)
         self.boundaries = boundaries
 
-    def below(self, number: int) -> list[int]:
-        """Return the numbers of the lines below a title, up to the next title or the summary."""
-        return self._inside(below(self.lines, number, LONGEST_BLOCK))
-
-    def lines_below(self, number: int) -> list[str]:
-        """Return the lines themselves."""
-        return [self.lines[at] for at in self.below(number)]
+    def below(self, number: int) -> Sequence[Quote]:
+        """Return the lines below a title, up to the next title or the summary."""
+        return self._up_to_boundary(below(self.lines, number, LONGEST_BLOCK))
 
     def expectation(self, number: int) -> Quote:
         """Return the line of a block that says what was expected, else one above the name."""
         block = self.below(number)
-        telling = self._telling(block)
-        block_above = self._inside(above(number, LINES_ABOVE))
-        return (
-            first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
-            or first_quote(self.lines, block, (LABEL,))
-            or first_quote(self.lines, telling, (ANY_WORDS,))
-            or first_quote(self.lines, self._telling(block_above), (THROWN, COMPARED))
-            or Quote(number, "")
+        telling = _without_places(block)
+        telling_above = _without_places(
+            self._up_to_boundary(above(self.lines, number, LINES_ABOVE))
         )
+        for lines, patterns in (
+            (telling, (THROWN, MACRO, COMPARED)),
+            (block, (LABEL,)),
+            (telling, (ANY_WORDS,)),
+            (telling_above, (THROWN, COMPARED)),
+        ):
+            quote = first_quote(lines, patterns)
+            if quote:
+                return quote
+        return Quote(number, "")
 
-    def _inside(self, numbers: Iterable[int]) -> list[int]:
-        """Return the numbers up to the first boundary."""
-        return list(takewhile(lambda at: at not in self.boundaries, numbers))
+    def _up_to_boundary(self, lines: Sequence[Quote]) -> Sequence[Quote]:
+        for position, line in enumerate(lines):
+            if line.line in self.boundaries:
+                return lines[:position]
+        return lines
 
-    def _telling(self, numbers: Iterable[int]) -> list[int]:
-        return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]
+
+def _without_places(lines: Sequence[Quote]) -> Sequence[Quote]:
+    return [line for line in lines if not NOT_AN_EXPECTATION.match(line.text)]

@@ -1,13 +1,12 @@
-"""FailedTest: one test that a runner names as failed, and the search for the words of its error."""
+"""FailedTest: one test that a runner names as failed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -33,49 +32,6 @@ def unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
         if known is None or (test.error and not known.error):
             best[test.name] = test
     return tuple(best.values())
-
-
-class Quote(NamedTuple):
-    """Words of the output and the number of their line."""
-
-    line: int
-    text: str
-
-
-def first_quote(
-    lines: Sequence[str], numbers: Sequence[int], patterns: Iterable[re.Pattern[str]]
-) -> Quote | None:
-    """Return what a pattern catches in the numbered lines; the first pattern that matches counts.
-
-    The first group that caught something is quoted, without groups the whole line.
-    """
-    for pattern in patterns:
-        for number in numbers:
-            match = pattern.match(lines[number])
-            if match:
-                caught = first_group(match) or lines[number]
-                return Quote(number, caught.strip())
-    return None
-
-
-def first_group(match: re.Match[str]) -> str:
-    """Return what the first group caught that caught something, else an empty string."""
-    for group in match.groups():
-        if group:
-            return str(group)
-    return ""
-
-
-def numbers_until(
-    ends: Callable[[str], object], lines: Sequence[str], numbers: Iterable[int]
-) -> list[int]:
-    """Return the numbers of the lines before the first that ends a block."""
-    block: list[int] = []
-    for number in numbers:
-        if ends(lines[number]):
-            break
-        block.append(number)
-    return block
 
 
 def first_line(text: str) -> str:

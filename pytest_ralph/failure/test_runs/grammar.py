@@ -8,13 +8,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below, matching
+from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.test_runs.blocks import EXCEPTION
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.quotes import (
+    Quote,
+    above,
+    below,
+    first_quote,
+    numbered,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,65 +123,71 @@ class _BlockReader:
     """Reads the failing tests of an output by one grammar."""
 
     def __init__(self, lines: Sequence[str], grammar: Grammar) -> None:
-        self.lines = lines
+        self.lines = numbered(lines)
+        self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
-        self.title = _compiled(grammar.title)
-        self.end = _compiled(grammar.ends)
 
     def read(self) -> Iterator[FailedTest]:
         line_above = _compiled(self.grammar.below)
-        for number, title in matching(self.title.match, self.lines):
-            above_title = line_above.match(self.lines[number - 1])
+        for number, title in self.titles.items():
+            above_title = line_above.match(self.lines[number - 1].text)
             if above_title is None or self._is_expected(number):
                 continue
             name = self._name(number, title, above_title)
+            if not name.text:
+                continue
             error = self._error(name.line, title)
-            is_test = error.text or not self.grammar.unsure
-            if name.text and is_test and not SUITE_COUNT.match(error.text):
+            if SUITE_COUNT.match(error.text):
+                continue
+            if error.text or not self.grammar.unsure:
                 yield FailedTest(name.text, error.text, error.line, not self.grammar.loads)
 
     def _name(self, number: int, title: re.Match[str], above_title: re.Match[str]) -> Quote:
         """Return the name that the title or the line above it catches, or that its block has."""
         if self.grammar.name:
-            numbers = [number, *self._block_below(number)]
-            return self._first(numbers, self.grammar.name) or Quote(number, "")
+            lines = [self.lines[number], *self._block_below(number)]
+            return _first(lines, self.grammar.name) or Quote(number, "")
         caught = title.groupdict()
         if caught.get("method"):
             return Quote(number, f"{caught['class']}.{caught['method']}")
-        groups = (*title.groups(), *above_title.groups())
-        names = [group for group in groups if group and group != caught.get("error")]
-        return Quote(number, names[0].strip() if names else "")
+        for group in (*title.groups(), *above_title.groups()):
+            if group and group != caught.get("error"):
+                return Quote(number, group.strip())
+        return Quote(number, "")
 
     def _is_expected(self, number: int) -> bool:
         """Return whether a line above the title says that the test was expected to fail."""
-        return self._first(self._block_above(number), self.grammar.unless) is not None
+        return _first(self._block_above(number), self.grammar.unless) is not None
 
     def _error(self, number: int, title: re.Match[str]) -> Quote:
         """Return the error that the title states, or that stands above or below it."""
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
+        error = _first(self._block_above(number), self.grammar.above)
+        if error:
+            return error
         block = self._block_below(number)
         if self.grammar.last:
             block.reverse()
-        return (
-            self._first(self._block_above(number), self.grammar.above)
-            or self._first(block, *self.grammar.errors)
-            or Quote(number, "")
-        )
+        return _first(block, *self.grammar.errors) or Quote(number, "")
 
-    def _first(self, numbers: Sequence[int], *patterns: str) -> Quote | None:
-        return first_quote(self.lines, numbers, map(_compiled, patterns))
+    def _block_below(self, number: int) -> list[Quote]:
+        """Return the lines below a title, up to the next title or the end of the block."""
+        block: list[Quote] = []
+        for line in self._until_end(below(self.lines, number, LONGEST_BLOCK)):
+            if line.line in self.titles:
+                break
+            block.append(line)
+        return block
 
-    def _block_below(self, number: int) -> list[int]:
-        """Return the numbers of the lines below a title, up to the next title or the end."""
+    def _block_above(self, number: int) -> list[Quote]:
+        """Return the lines above a title, the nearest first."""
+        return self._until_end(above(self.lines, number, LONGEST_BLOCK))
 
-        def goes_on(at: int) -> bool:
-            return not self.title.match(self.lines[at]) and not self.end.match(self.lines[at])
+    def _until_end(self, lines: Sequence[Quote]) -> list[Quote]:
+        return until(_compiled(self.grammar.ends).match, lines)
 
-        return list(takewhile(goes_on, below(self.lines, number, LONGEST_BLOCK)))
 
-    def _block_above(self, number: int) -> list[int]:
-        """Return the numbers of the lines above a title, the nearest first."""
-        lines_above = above(number, LONGEST_BLOCK)
-        return list(takewhile(lambda at: not self.end.match(self.lines[at]), lines_above))
+def _first(lines: Sequence[Quote], *patterns: str) -> Quote | None:
+    return first_quote(lines, map(_compiled, patterns))

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.failure.files import SOURCE_SUFFIX
 from pytest_ralph.failure.lines import below, indent_of, matching, numbers_of
 from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, unique
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.names import name_in
+from pytest_ralph.failure.test_runs.quotes import Quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -345,7 +346,7 @@ class _ShapeReader:
                 continue
             # Below the name may stand a description.
             second = next((at for at in (number + 1, number + 2) if at in rulers), None)
-            if second and any(map(FAILED_WORD.search, self._blocks.lines_below(second))):
+            if second and any(FAILED_WORD.search(line.text) for line in self._blocks.below(second)):
                 yield Title(second, name)
 
     def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:

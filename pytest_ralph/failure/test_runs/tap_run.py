@@ -9,19 +9,22 @@ not ok 1 - adds
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below, matching
-from pytest_ralph.failure.test_runs.failed_test import (
-    FailedTest,
+from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.quotes import (
     Quote,
+    above,
+    below,
     first_quote,
-    numbers_until,
+    numbered,
+    until,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -87,14 +90,16 @@ class _TapReader:
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
+        self.lines = numbered(lines)
+        self.not_ok = list(matching(NOT_OK.match, lines))
+        self.perl_titles = {match[1]: at for at, match in matching(PERL_TITLE.match, lines)}
         self.announced: dict[tuple[str | None, ...], int] = {}
         for number, match in matching(SUBTEST.match, lines):
             self.announced.setdefault(match.groups(), number)
 
     def read(self) -> Iterator[FailedTest]:
         for number, name in self._innermost():
-            line = self.lines[number].strip()
+            line = self.lines[number].text.strip()
             stated = STATED.match(name)
             if stated:
                 yield FailedTest(stated["name"], line, number)
@@ -105,27 +110,25 @@ class _TapReader:
 
     def _innermost(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
-        failed = list(matching(NOT_OK.match, self.lines))
         indent_above = ""
-        for position, (number, match) in enumerate(failed):
+        for position, (number, match) in enumerate(self.not_ok):
             indent, name = match.groups()
             contains_last = len(indent) < len(indent_above)
             indent_above = indent
             if contains_last and not self._is_test(number):
                 continue
             if match.groups() not in self.announced:
-                failed_below = [row for _, row in failed[position + 1 :]]
-                name = self._test_around(failed_below, indent) or name
+                name = self._test_around(position, indent) or name
             yield number, name
 
     def _is_test(self, number: int) -> bool:
         """Return whether node says that a test with parts failed, not a suite of tests."""
-        fields = [self.lines[at].strip() for at in self._block(number)]
+        fields = [line.text.strip() for line in self._block(number)]
         return "failureType: 'subtestsFailed'" in fields and "type: 'suite'" not in fields
 
-    def _test_around(self, failed_below: Iterable[re.Match[str]], indent: str) -> str:
+    def _test_around(self, position: int, indent: str) -> str:
         """Return the name of the test that contains an assertion; it is printed below it."""
-        for match in failed_below:
+        for _, match in self.not_ok[position + 1 :]:
             if len(match["indent"]) >= len(indent):
                 continue
             if match.groups() in self.announced:
@@ -135,46 +138,39 @@ class _TapReader:
 
     def _perl_explanation(self, number: int) -> Quote | None:
         """Return the two values that Perl writes to stderr, apart from the line of the test."""
-        _, _, title = self.lines[number].partition(" - ")
-        at = self._perl_titles.get(title, number)
-        return first_quote(self.lines, self._block(at), PERL_EXPLANATIONS)
-
-    @cached_property
-    def _perl_titles(self) -> Mapping[str, int]:
-        """Where Perl writes to stderr about its tests, by the name of the test."""
-        return {match[1]: number for number, match in matching(PERL_TITLE.match, self.lines)}
+        _, _, title = self.lines[number].text.partition(" - ")
+        block = self._block(self.perl_titles.get(title, number))
+        return first_quote(block, PERL_EXPLANATIONS)
 
     def _explanation(self, number: int) -> Quote | None:
         """Return what the block below a failing test says, or what its file threw above it."""
         block = self._block(number)
-        for at in block[:-1]:
-            if BLOCK_MESSAGE.match(self.lines[at]):
-                return Quote(at + 1, self.lines[at + 1].strip())
+        for line, line_below in pairwise(block):
+            if BLOCK_MESSAGE.match(line.text):
+                return Quote(line_below.line, line_below.text.strip())
 
         patterns = list(EXPLANATIONS)
         if any(announcement < number for announcement in self.announced.values()):
             # It may be an assertion of an announced test: its title says more than one value.
             patterns.remove(VALUE)
-        if not any(self.lines[at].strip() == DATA_BLOCK for at in block):
+        if all(line.text.strip() != DATA_BLOCK for line in block):
             patterns.append(PLAIN_TEXT)
-        values = [at for at in block if not self.lines[at].endswith(OPENS_BRACKET)]
-        return first_quote(self.lines, values, patterns) or self._thrown_above(number)
+        values = [line for line in block if not line.text.endswith(OPENS_BRACKET)]
+        return first_quote(values, patterns) or self._thrown_above(number)
 
-    def _block(self, number: int) -> list[int]:
-        """Return the numbers of the lines that explain a failing test."""
-        lines_below = below(self.lines, number, LONGEST_BLOCK)
-        block = numbers_until(END_OF_BLOCK.match, self.lines, lines_below)
+    def _block(self, number: int) -> list[Quote]:
+        """Return the lines that explain a failing test."""
+        block = until(END_OF_BLOCK.match, below(self.lines, number, LONGEST_BLOCK))
         if not block:
             return []
-        opening = self.lines[block[0]]
+        opening = block[0].text
         if opening.strip() != DATA_BLOCK:
             return block
         # What stands below the data belongs to the next test.
         closing = opening.replace(DATA_BLOCK, END_OF_DATA)
-        return numbers_until(lambda line: line == closing, self.lines, block)
+        return until(lambda text: text == closing, block)
 
     def _thrown_above(self, number: int) -> Quote | None:
         """Return what a file threw that could not be loaded: below its name stands nothing."""
-        lines_above = above(number, LONGEST_BLOCK)
-        since_last = numbers_until(RESULT.match, self.lines, lines_above)
-        return first_quote(self.lines, since_last, [THROWN])
+        since_last = until(RESULT.match, above(self.lines, number, LONGEST_BLOCK))
+        return first_quote(since_last, [THROWN])
