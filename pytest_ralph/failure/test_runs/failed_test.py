@@ -37,7 +37,7 @@ def unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
 def first_line(text: str) -> str:
     """Return the first line that is not blank, with the next one if it only announces that."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    shown = lines[:1]
-    if shown and shown[0].endswith(":"):
-        shown = lines[:2]
-    return " ".join(shown)
+    first = "".join(lines[:1])
+    if first.endswith(":"):
+        return " ".join(lines[:2])
+    return first

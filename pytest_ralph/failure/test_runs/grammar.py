@@ -67,30 +67,35 @@ class Grammar:
 
     def may_occur_in(self, output: CommandOutput) -> bool:
         """Return whether all words of one alternative occur in the output."""
-        alternatives = [alternative.split() for alternative in self.words.split("|")]
-        return any(all(map(output.has, words)) for words in alternatives)
+        for alternative in self.words.split("|"):
+            if all(map(output.has, alternative.split())):
+                return True
+        return False
 
 
 @cache
 def load_grammars() -> dict[str, Grammar]:
     """Return the grammars by name, in the order in which they are tried."""
     text = Path(__file__).with_name("runners.rules").read_text(encoding="utf-8")
-    sections = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)[1:]
+    # The comment at the top of the file, then by turns the names and the bodies of sections.
+    _, *sections = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)
     names = sections[::2]
     bodies = sections[1::2]
-    return {name: _parse(body) for name, body in zip(names, bodies, strict=True)}
+    return dict(zip(names, map(_parse, bodies), strict=True))
 
 
 def _parse(body: str) -> Grammar:
     fields: dict[str, str] = {}
     errors: list[str] = []
-    for line in body.splitlines():
+    for line in filter(None, body.splitlines()):
         name, _, value = line.partition(" ")
         if name == "error":
             errors.append(value.strip())
-        elif name:
+        else:
             fields[name] = value.strip()
-    return Grammar(errors=tuple(errors) or DEFAULT_ERRORS, **fields)
+    if not errors:
+        return Grammar(**fields)
+    return Grammar(errors=errors, **fields)
 
 
 @cache
@@ -102,15 +107,14 @@ def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the failing tests by the first grammar that is recognised."""
     grammars = load_grammars()
     for runner, grammar in grammars.items():
-        found = list(read_blocks(output, grammar))
-        if not found:
-            continue
-        yield from found
-        # Beside tests that failed, the same runner may report files that it could not load.
-        loading = grammars.get(f"{runner} load")
-        if loading is not None:
-            yield from read_blocks(output, loading)
-        return
+        failed = list(read_blocks(output, grammar))
+        if failed:
+            yield from failed
+            # The same runner may also report files that it could not load.
+            loading = f"{runner} load"
+            if loading in grammars:
+                yield from read_blocks(output, grammars[loading])
+            return
 
 
 def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -279,9 +280,8 @@ class _ShapeReader:
             self._matching(TITLED),
             self._matching(IN_GROUP),
             self._below_rulers(),
-            self._in_table(),
         )
-        return [self._tests(titles) for titles in shapes]
+        return [*map(self._tests, shapes), self._in_table()]
 
     def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
@@ -328,12 +328,17 @@ class _ShapeReader:
                 name = caught.get("name") or _before(match)
                 yield Title(number, name, caught.get("error", ""))
 
-    def _in_table(self) -> Iterator[Title]:
-        """Yield the rows of a table that say in a column that a test failed."""
-        for number, match in matching(IN_COLUMN.search, self.lines):
-            row = match.string.strip()
+    def _in_table(self) -> Sequence[FailedTest]:
+        """Return the tests of a table, with the row as error if no block below gives one."""
+        tests = []
+        for test in self._tests(self._matching(IN_COLUMN)):
+            row = self.lines[test.line].strip()
             says_more = not row.lower().endswith(("fail", "failed"))
-            yield Title(number, _before(match), row if says_more else "")
+            if says_more and not test.error:
+                tests.append(replace(test, error=row))
+            else:
+                tests.append(test)
+        return tests
 
     def _above_thrown(self) -> Iterator[Title]:
         """Yield what is weakly marked, if an AssertionError follows at once."""
