@@ -64,6 +64,7 @@ def error_messages(context: FailureContext) -> Iterator[Finding]:
 
 
 def _verdict_of_message(context: FailureContext, number: int) -> str | None:
+    """Return what a line means that calls itself an error, by the tool that printed it."""
     line, *lines_below = context.output.lines[number : number + 2]
     stage = context.stage_at(number)
     if stage.is_orchestrator and LEVEL.match(line):

@@ -115,17 +115,21 @@ def _java_cause(context: FailureContext) -> Finding | None:
 
 def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     """Return what the error of one test means."""
-    plain = Finding("test" if test.named else "build", test.error, test.line)
+    verdict = "test" if test.named else "build"
+    plain = Finding(verdict, test.error, test.line)
     if ASSERTION.match(test.error):
         return plain
-    if context.cause and f"{test.name}.".startswith(f"{context.cause.missing}."):
+    cause = context.cause
+    if cause and f"{test.name}.".startswith(f"{cause.missing}."):
         # It stands for a module that the command names and that is absent.
-        return context.cause
+        return cause
+
     causes = [with_owner(context, finding) for finding in causes_in(test.error, test.line)]
     causes.sort(key=lambda finding: finding.rank)
-    if test.named and not context.project.find(test.name):
-        return _read_inside_test(causes) or _read_death_of_worker(plain)
-    return _read_loading(causes) or context.cause or plain
+    is_file = not test.named or context.project.find(test.name)
+    if is_file:
+        return _read_loading(causes) or cause or plain
+    return _read_inside_test(causes) or _read_death_of_worker(plain)
 
 
 def _read_inside_test(causes: Sequence[Finding]) -> Finding | None:

@@ -151,11 +151,15 @@ class _BlockReader:
         if self.grammar.name:
             lines = [self.lines[number], *self._block_below(number)]
             return _first(lines, self.grammar.name) or Quote(number, "")
+
         caught = title.groupdict()
-        if caught.get("method"):
-            return Quote(number, f"{caught['class']}.{caught['method']}")
+        method = caught.get("method")
+        if method:
+            return Quote(number, f"{caught['class']}.{method}")
+
+        error = caught.get("error")
         for group in (*title.groups(), *above_title.groups()):
-            if group and group != caught.get("error"):
+            if group and group != error:
                 return Quote(number, group.strip())
         return Quote(number, "")
 

@@ -126,12 +126,14 @@ def _cases(report: Iterable[object]) -> Iterator[TestCase]:
 
 def _failed_test(case: TestCase, message: str, text: str, project: Project) -> FailedTest:
     is_named = bool(case.name) and message != NOT_LOADED
-    error = ""
+    error = first_line(f"{message}\n{text}")
     if not is_named or not message:
-        error = "".join(ERROR_LINE.findall(text)[:1])
-    if not error:
-        error = first_line(f"{message}\n{text}")
-    return FailedTest(_name(case, project), error, named=is_named, details=_details(case, text))
+        marked = ERROR_LINE.search(text)
+        if marked:
+            error = marked[1]
+    name = _name(case, project)
+    details = _details(case, text)
+    return FailedTest(name, error, named=is_named, details=details)
 
 
 def _details(case: TestCase, text: str) -> str:
@@ -154,5 +156,6 @@ def _name(case: TestCase, project: Project) -> str:
     for length in range(len(parts), 0, -1):
         file = "/".join(parts[:length]) + ".py"
         if file in project.files:
-            return "::".join([file, *parts[length:], name])
+            inner_classes = parts[length:]
+            return "::".join([file, *inner_classes, name])
     return name

@@ -60,15 +60,16 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 
 def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[FailedTest]:
     """Yield the tests of the summary, each with the error of its block."""
-    rows = list(_rows(output.lines))
-    block_errors = [_error_of(match, errors) for _, match in rows]
+    rows = dict(_rows(output.lines))
+    block_errors = [_error_of(row, errors) for row in rows.values()]
     if not any(block_errors) and len(rows) == len(errors):
         # A plugin may give its blocks titles of its own.
         block_errors = list(errors.values())
-    for (number, match), block_error in zip(rows, block_errors, strict=True):
-        row = Quote(number, match[0].strip())
-        at, error = block_error or _whole_error(output.lines, match["error"] or "") or row
-        yield FailedTest(match["name"].strip(), error, at, _is_test(match))
+
+    for (number, row), block_error in zip(rows.items(), block_errors, strict=True):
+        error = block_error or _whole_error(output.lines, row) or Quote(number, row.string.strip())
+        name = row["name"].strip()
+        yield FailedTest(name, error.text, error.line, _is_test(row))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -94,8 +95,9 @@ def _error_of(row: re.Match[str], errors: Mapping[str, Quote]) -> Quote | None:
     return None
 
 
-def _whole_error(lines: Sequence[str], shortened: str) -> Quote | None:
+def _whole_error(lines: Sequence[str], row: re.Match[str]) -> Quote | None:
     """Return the line that the summary shortens to the width of the terminal."""
+    shortened = row["error"] or ""
     if not shortened.endswith(SHORTENED):
         return None
     beginning = shortened.removesuffix(SHORTENED)
@@ -136,15 +138,25 @@ def _titled_blocks(lines: Sequence[str]) -> dict[str, list[Quote]]:
 
 def _error_of_block(block: Sequence[Quote]) -> Quote | None:
     """Return the error of a titled block, of the last exception if several are chained."""
-    for position, line in enumerate(block):
-        if CHAINED.search(line.text):
-            return _error_of_block(block[position + 1 :])
-    marked = [Quote(number, text[1:]) for number, text in block if MARKED.match(text)]
+    block = _last_exception(block)
+    marked = [line for line in block if MARKED.match(line.text)]
     if not marked:
         return first_quote(block, [EXCEPTION_GROUP]) or _plain_error(block)
-    least_indented = min(marked, key=lambda line: indent_of(line.text))
-    error = least_indented.text.strip()
-    return Quote(least_indented.line, "" if NO_MESSAGE.match(error) else error)
+
+    least_indented = min(marked, key=lambda line: indent_of(line.text[1:]))
+    error = least_indented.text[1:].strip()
+    if NO_MESSAGE.match(error):
+        error = ""
+    return Quote(least_indented.line, error)
+
+
+def _last_exception(block: Sequence[Quote]) -> Sequence[Quote]:
+    """Return the lines below the last that says that one exception led to another."""
+    start = 0
+    for next_position, line in enumerate(block, start=1):
+        if CHAINED.search(line.text):
+            start = next_position
+    return block[start:]
 
 
 def _plain_error(block: Sequence[Quote]) -> Quote | None:

@@ -216,8 +216,12 @@ def _with_errors(
     tests: Sequence[FailedTest], shapes: Iterable[Sequence[FailedTest]]
 ) -> Sequence[FailedTest]:
     """Return the tests with the errors that another shape gives for the same names."""
-    known = {test.name: test for shape in shapes for test in shape if test.error}
-    return [test if test.error else known.get(test.name, test) for test in tests]
+    known: dict[str, FailedTest] = {}
+    for shape in (*shapes, tests):
+        for test in shape:
+            if test.error:
+                known[test.name] = test
+    return [known.get(test.name, test) for test in tests]
 
 
 def _is_file(name: str) -> bool:
@@ -231,8 +235,13 @@ def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
     suite the longer name stays.
     """
     found = unique(tests)
-    left_out = {test.name.rpartition(" > ")[2] for test in found if " > " in test.name}
-    left_out.update(test.name for test in found if _is_file(test.name))
+    left_out = set()
+    for test in found:
+        suite, _, own_name = test.name.rpartition(" > ")
+        if suite:
+            left_out.add(own_name)
+        if _is_file(test.name):
+            left_out.add(test.name)
     return [test for test in found if test.name not in left_out] or found
 
 
@@ -351,7 +360,8 @@ class _ShapeReader:
     def _below_rulers(self) -> Iterator[Title]:
         """Yield names below a ruler, if the block below says why they failed."""
         for ruler in self._rulers:
-            block = until(RULER.match, below(self._blocks.lines, ruler + 1, LONGEST_BLOCK))
+            lines_below = below(self._blocks.lines, ruler + 1, LONGEST_BLOCK)
+            block = until(RULER.match, lines_below)
             because = first_quote(block, [FAILED_BECAUSE])
             if because:
                 yield Title(because.line, self.lines[ruler + 1], because.text)
@@ -363,7 +373,8 @@ class _ShapeReader:
             # Below the name may stand a description.
             if second - first not in (2, 3) or COLUMNS.search(name):
                 continue
-            if any(FAILED_WORD.search(line.text) for line in self._blocks.below(second)):
+            block = self._blocks.below(second)
+            if any(FAILED_WORD.search(line.text) for line in block):
                 yield Title(second, name)
 
     @cached_property

@@ -86,16 +86,19 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
 class _TapReader:
     """Reads the failing tests of one stream.
 
-    `announced` has the line number of each announced test, by its indentation and name.
+    `announced` has the line number of each announced test, by its indentation and name,
+    `perl_titles` where Perl writes to stderr about a test, by its name.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = numbered(lines)
         self.not_ok = list(matching(NOT_OK.match, lines))
-        self.perl_titles = {match[1]: at for at, match in matching(PERL_TITLE.match, lines)}
         self.announced: dict[tuple[str | None, ...], int] = {}
         for number, match in matching(SUBTEST.match, lines):
             self.announced.setdefault(match.groups(), number)
+        self.perl_titles: dict[str, int] = {}
+        for number, match in matching(PERL_TITLE.match, lines):
+            self.perl_titles[match[1]] = number
 
     def read(self) -> Iterator[FailedTest]:
         for number, name in self._innermost():
@@ -149,13 +152,13 @@ class _TapReader:
             if BLOCK_MESSAGE.match(line.text):
                 return Quote(line_below.line, line_below.text.strip())
 
+        values = [line for line in block if not line.text.endswith(OPENS_BRACKET)]
         patterns = list(EXPLANATIONS)
-        if any(announcement < number for announcement in self.announced.values()):
+        if min(self.announced.values(), default=number) < number:
             # It may be an assertion of an announced test: its title says more than one value.
             patterns.remove(VALUE)
         if all(line.text.strip() != DATA_BLOCK for line in block):
             patterns.append(PLAIN_TEXT)
-        values = [line for line in block if not line.text.endswith(OPENS_BRACKET)]
         return first_quote(values, patterns) or self._thrown_above(number)
 
     def _block(self, number: int) -> list[Quote]:
