@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import matching
-from pytest_ralph.failure.test_runs.blocks import EXCEPTION
+from pytest_ralph.failure.test_runs.blocks import THROWN
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.quotes import (
     Quote,
@@ -35,7 +35,7 @@ PLACE = (
     r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
-    "<thrown>": rf"^\s*(?:\d+\) )?({EXCEPTION})",
+    "<thrown>": THROWN.pattern,
     "<compared>": (
         r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is "
         r"|not |check|require).*)"

@@ -42,9 +42,7 @@ CHAINED = re.compile(
 )
 # What a plugin says about a test that it ran in a process of its own.
 PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(\S+ \S.*)$")
-ANY_LINE = re.compile(r".")
-SHORTENED = "..."
-TRACEBACK = "Traceback"
+NOT_BLANK = re.compile(r".")
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -98,9 +96,9 @@ def _error_of(row: re.Match[str], errors: Mapping[str, Quote]) -> Quote | None:
 def _whole_error(lines: Sequence[str], row: re.Match[str]) -> Quote | None:
     """Return the line that the summary shortens to the width of the terminal."""
     shortened = row["error"] or ""
-    if not shortened.endswith(SHORTENED):
+    if not shortened.endswith("..."):
         return None
-    beginning = shortened.removesuffix(SHORTENED)
+    beginning = shortened.removesuffix("...")
     for number, line in enumerate(lines):
         text = line
         if MARKED.match(line):
@@ -162,8 +160,8 @@ def _last_exception(block: Sequence[Quote]) -> Sequence[Quote]:
 def _plain_error(block: Sequence[Quote]) -> Quote | None:
     """Return the error of a block without `E` lines (`--tb=native`, doctest, unittest)."""
     plain = [line for line in block if not FRAME.match(line.text)]
-    if any(line.text.startswith(TRACEBACK) for line in plain):
+    if any(line.text.startswith("Traceback") for line in plain):
         raised = first_quote(plain[::-1], [EXCEPTION])
         if raised:
             return raised
-    return first_quote(plain, [ANY_LINE]) or first_quote(block, [PLACED_ERROR])
+    return first_quote(plain, [NOT_BLANK]) or first_quote(block, [PLACED_ERROR])

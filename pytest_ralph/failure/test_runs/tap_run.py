@@ -35,9 +35,8 @@ NOT_OK = re.compile(
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
 END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
-# A message of several lines starts on the next line, and a value that opens a bracket goes on.
+# A message of several lines starts on the next line.
 BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
-OPENS_BRACKET = ("{", "[", "(")
 # Of two values the one that was expected, which says less than the title of an assertion.
 VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$")
 # Explanations, the most telling first.
@@ -63,14 +62,12 @@ PERL_EXPLANATIONS = (
 STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
 PLAIN_TEXT = re.compile(r"^\s+(\S.*)$")
-DATA_BLOCK = "---"
-END_OF_DATA = "..."
 # node passes on what a file threw as a comment above the line of the file.
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
 LONGEST_BLOCK = 40
 # What bats calls its attempt to find the tests of a file.
-LOADING = frozenset({"bats-gather-tests"})
+LOADING = "bats-gather-tests"
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -109,7 +106,7 @@ class _TapReader:
                 continue
             explanation = self._perl_explanation(number) or self._explanation(number)
             at, error = explanation or Quote(number, line)
-            yield FailedTest(name, error, at, named=name not in LOADING)
+            yield FailedTest(name, error, at, named=name != LOADING)
 
     def _innermost(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
@@ -152,12 +149,13 @@ class _TapReader:
             if BLOCK_MESSAGE.match(line.text):
                 return Quote(line_below.line, line_below.text.strip())
 
-        values = [line for line in block if not line.text.endswith(OPENS_BRACKET)]
+        # A value that opens a bracket goes on below.
+        values = [line for line in block if not line.text.endswith(("{", "[", "("))]
         patterns = list(EXPLANATIONS)
         if min(self.announced.values(), default=number) < number:
             # It may be an assertion of an announced test: its title says more than one value.
             patterns.remove(VALUE)
-        if all(line.text.strip() != DATA_BLOCK for line in block):
+        if all(line.text.strip() != "---" for line in block):
             patterns.append(PLAIN_TEXT)
         return first_quote(values, patterns) or self._thrown_above(number)
 
@@ -167,10 +165,10 @@ class _TapReader:
         if not block:
             return []
         opening = block[0].text
-        if opening.strip() != DATA_BLOCK:
+        if opening.strip() != "---":
             return block
         # What stands below the data belongs to the next test.
-        closing = opening.replace(DATA_BLOCK, END_OF_DATA)
+        closing = opening.replace("---", "...")
         return until(lambda text: text == closing, block)
 
     def _thrown_above(self, number: int) -> Quote | None:
