@@ -151,12 +151,12 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
     command = context.evidence.command
     printed = context.output.text.strip()
-    if context.status != 1 or not printed or not command.startswith("! "):
+    if context.status != 1 or not printed:
         return None
-    if not all(map(is_search, context.stages)):
+    if not command.startswith("! ") or not all(map(is_search, context.stages)):
         return None
-    line = printed.partition("\n")[0]
-    return Finding("absent", f"`{shortened(command)}` found a match: {line}")
+    first_line = printed.partition("\n")[0]
+    return Finding("absent", f"`{shortened(command)}` found a match: {first_line}")
 
 
 def _passes_status_on(stage: Stage) -> bool:

@@ -50,7 +50,6 @@ NOTHING_FOUND = re.compile(
 RUNNING_HOOKS = {"commit", "push"}
 # Higher ones are given by the shell.
 HIGHEST_OWN_STATUS = 125
-SAID_BY_SHELL = {"echo", "printf"}
 
 
 def error_messages(context: FailureContext) -> Iterator[Finding]:
@@ -142,25 +141,15 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
     verdict = VERDICT_OF_WORDS.get(context.purpose_at(-1))
     if verdict is None or not line:
         return None
-    if verdict == "absent":
-        return _read_condition(context, line)
+    if verdict == "absent" and line.isdecimal():
+        # A count says nothing without the command that printed it.
+        line = f"`{shortened(context.evidence.command)}` printed {line}"
     if verdict in COMPLAINING_ROLES:
         return read_complaint(context, verdict) or Finding(verdict, line)
     if verdict == "package" and names_file(context, line):
         # It could not use that file.
         return Finding("build", line)
     return Finding(verdict, line)
-
-
-def _read_condition(context: FailureContext, line: str) -> Finding:
-    """Return what a command found that checks a condition."""
-    if SAID_BY_SHELL & context.programs:
-        # The command line says in its own words what its condition is about.
-        return Finding("comparison" if disapproves(line) else "absent", line)
-    if line.isdecimal():
-        # A count says nothing without the command that printed it.
-        return Finding("absent", f"`{shortened(context.evidence.command)}` printed {line}")
-    return Finding("absent", line)
 
 
 def read_complaint(context: FailureContext, verdict: str) -> Finding | None:

@@ -85,7 +85,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return role
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
-        return "test" if COMPARISON.search(diagnostic.text) else "build"
+        if COMPARISON.search(diagnostic.text):
+            return "test"
+        return "build"
     return shape or _verdict_of_place(context, diagnostic, role)
 
 
@@ -98,14 +100,20 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
         # points at a place of another file as a check does.
         if diagnostic.file in context.stage_at(diagnostic.line).plain_arguments[:1]:
             return "crash"
-        return "test" if COMPARISON.search(diagnostic.text) else "lint"
+        if COMPARISON.search(diagnostic.text):
+            return "test"
+        return "lint"
 
     # A tool points at one of the failures that its summary counts, or at a file it was given.
     symptoms = {finding.verdict for finding in context.findings}
-    if not role:
-        for verdict in ("test", "build"):
-            if verdict in symptoms:
-                return verdict
-    if role not in {"", "operations"} or not context.project.find(diagnostic.file):
+    if not role and "test" in symptoms:
+        return "test"
+    if not role and "build" in symptoms:
+        return "build"
+    if role not in {"", "operations"}:
         return ""
-    return "build" if UNREADABLE.search(diagnostic.text) else "lint"
+    if not context.project.find(diagnostic.file):
+        return ""
+    if UNREADABLE.search(diagnostic.text):
+        return "build"
+    return "lint"

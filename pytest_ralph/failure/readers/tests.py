@@ -40,10 +40,6 @@ WORKER_DEATH = re.compile(
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 30
-# What many failing tests amount to: a missing package stops all of them; a failure of the code
-# outweighs causes outside it, which only some of them met.
-WEIGHT = {"package": 0, "test": 1, "crash": 1}
-OTHER_WEIGHT = 2
 
 
 def read_failed_tests(context: FailureContext) -> Finding | None:
@@ -81,7 +77,8 @@ def _with_tests(
     if not finding.error:
         finding = _with_stated_error(context, finding, quoted)
     names = [test.name for test in (quoted, *tests) if test.named]
-    return replace(finding, tests=tuple(dict.fromkeys(names)))
+    unique_names = dict.fromkeys(names)
+    return replace(finding, tests=tuple(unique_names))
 
 
 def _with_stated_error(context: FailureContext, finding: Finding, quoted: FailedTest) -> Finding:
@@ -101,8 +98,15 @@ def _with_stated_error(context: FailureContext, finding: Finding, quoted: Failed
     return replace(finding, error=lines[number].strip())
 
 
-def _weight(finding: Finding) -> tuple[int, bool]:
-    return WEIGHT.get(finding.verdict, OTHER_WEIGHT), not finding.error
+def _weight(finding: Finding) -> tuple[bool, bool, bool]:
+    """Order what tests amount to: what explains most of them comes first.
+
+    A missing package stops all of them; a failure of the code outweighs causes outside it, which
+    only some of them met.
+    """
+    is_package = finding.verdict == "package"
+    is_of_code = finding.verdict in {"test", "crash"}
+    return not is_package, not is_of_code, not finding.error
 
 
 def _java_cause(context: FailureContext) -> Finding | None:
