@@ -201,11 +201,11 @@ class LineCount(Reader):
             # It is part of one line.
             self._is_filled = self._is_filled or bool(block.strip())
             return
-        first, *others = block.split("\n")
-        if self._is_filled or first.strip():
+        rest_of_line = block.partition("\n")[0]
+        if self._is_filled and not rest_of_line.strip():
             self._count += 1
         self._is_filled = False
-        self._count += sum(bool(line.strip()) for line in others)
+        self._count += len(_filled(block))
 
     def is_met(self) -> bool:
         return compare(self._op, self._count, self._value)

@@ -371,11 +371,11 @@ def _unreadable_operand(stage: Stage, errors: str) -> Iterator[Defect]:
 
 def _reported_error(stage: Stage, errors: str) -> Iterator[Defect]:
     """The first error that a search tool wrote, such as a file that it cannot read."""
-    prefixes: tuple[str, ...] = (f"{stage.program}: ",)
+    prefixes = [f"{stage.program}: "]
     if stage.program == "git":
-        prefixes = ("git: ", "fatal: ")
+        prefixes.append("fatal: ")
     for line in errors.splitlines():
-        if line.startswith(prefixes) and not _HARMLESS.search(line):
+        if line.startswith(tuple(prefixes)) and not _HARMLESS.search(line):
             yield Defect("search error", line)
             return
 

@@ -124,9 +124,9 @@ def _matches(
 def _numbers_of(key: str, output: CommandOutput, ignored: Collection[int]) -> Sequence[int]:
     """Return the numbers of the lines on which a key is looked up."""
     numbers = [number for number in output.index.get(key, ()) if number not in ignored]
-    if len(numbers) <= FIRST_LINES + LAST_LINES:
-        return numbers
-    return numbers[:FIRST_LINES] + numbers[-LAST_LINES:]
+    first = numbers[:FIRST_LINES]
+    others = numbers[FIRST_LINES:]
+    return first + others[-LAST_LINES:]
 
 
 def _name_in(match: re.Match[str]) -> str | None:

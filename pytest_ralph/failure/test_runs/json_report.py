@@ -72,7 +72,7 @@ def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
         for item in value:
             yield from _failed_below(item, depth - 1)
     elif isinstance(value, dict):
-        inside = list(_failed_below([*value.values()], depth))
+        inside = list(_failed_below(list(value.values()), depth))
         yield from inside or _as_failed_test(value)
 
 

@@ -50,14 +50,6 @@ def first_quote(lines: Sequence[Quote], patterns: Iterable[re.Pattern[str]]) -> 
         for number, line in lines:
             match = pattern.match(line)
             if match:
-                caught = first_group(match) or line
+                caught = next(filter(None, match.groups()), line)
                 return Quote(number, caught.strip())
     return None
-
-
-def first_group(match: re.Match[str]) -> str:
-    """Return what the first group caught that caught something, else an empty string."""
-    for group in match.groups():
-        if group:
-            return str(group)
-    return ""
