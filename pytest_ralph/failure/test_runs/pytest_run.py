@@ -65,7 +65,9 @@ def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[
         block_errors = list(errors.values())
 
     for (number, row), block_error in zip(rows.items(), block_errors, strict=True):
-        error = block_error or _whole_error(output.lines, row) or Quote(number, row.string.strip())
+        error = block_error or _whole_error(output.lines, row)
+        if error is None:
+            error = Quote(number, row.string.strip())
         name = row["name"].strip()
         yield FailedTest(name, error.text, error.line, _is_test(row))
 

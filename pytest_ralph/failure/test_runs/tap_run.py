@@ -104,9 +104,10 @@ class _TapReader:
             if stated:
                 yield FailedTest(stated["name"], line, number)
                 continue
-            explanation = self._perl_explanation(number) or self._explanation(number)
-            at, error = explanation or Quote(number, line)
-            yield FailedTest(name, error, at, named=name != LOADING)
+            error = self._perl_explanation(number) or self._explanation(number)
+            if error is None:
+                error = Quote(number, line)
+            yield FailedTest(name, error.text, error.line, named=name != LOADING)
 
     def _innermost(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
