@@ -54,7 +54,9 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     readings = {test: _read_test(context, test) for test in tests[:MOST_TESTS]}
     unloaded = [test for test in readings if not test.named]
     quoted = min(unloaded or readings, key=lambda test: _weight(readings[test]))
-    finding = _java_cause(context) or readings[quoted]
+    finding = readings[quoted]
+    if not ASSERTION.match(finding.error):
+        finding = _java_cause(context) or finding
     return _with_tests(context, finding, quoted, tests)
 
 
