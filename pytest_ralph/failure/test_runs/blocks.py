@@ -32,19 +32,33 @@ COMPARED = re.compile(
 ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>(?:['\"`]|\.{0,2}/)?\w.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
-# Where it failed, or the head of a column or of a value on the next line.
+# What says nothing about an expectation: where it failed,
+PLACE = (
+    r"at\s|# *at\s|(?:# *)?\S+:\d+:in |File (?:\"|\S+:\d)|Traceback"
+    r"|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
+)
+# the rows of a listing or of differences, and rulers,
+ROW = r"\d+ *[|:│]|[-+] |\^|~|(?P<ruler>[-=~*_.─━═])(?P=ruler){9,}\s*$"
+# the title of what else is shown,
+HEADING = r"stdout|[Ss]tack|Message:$|\[?Captured|Errors while|Output from"
+# counts of tests,
+COUNT = (
+    r"Ran \d+|# of (?:un)?expected |\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
+    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d"
+)
+# what the runner says about itself,
+RUNNER = (
+    r"g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
+    r"|Use -p|Finished|Code ERR_|Execution halted"
+    r"|Failure/Error: (?!\w*(?:Error|Exception)\b)"
+)
+# and the head of a column or of a value on the next line.
+VALUE_HEAD = (
+    r"(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
+)
 NOT_AN_EXPECTATION = re.compile(
-    r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
-    r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
-    r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
-    r"|^\s*(?:at\s|# *at\s|(?:# *)?\S+:\d+:in |File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$"
-    r"|\S+\.\w+ line \d+|❯ |\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|[Ss]tack"
-    r"|g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
-    r"|# of (?:un)?expected |Message:$"
-    r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
-    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
+    rf"\s*(?:{PLACE}|{ROW}|{HEADING}|{COUNT}|{RUNNER})"
+    rf"|.*Traceback \(most recent|\W*{VALUE_HEAD}"
 )
 
 
