@@ -164,19 +164,23 @@ class Found(Reader):
         if self._found or not self._pattern.search(block):
             return
         first, *others = block.split("\n")
-        self._found = self._is_in(first, goes_on=goes_on, continues=continues)
-        self._found = self._found or any(map(self._pattern.search, others))
+        if self._is_in(first, goes_on=goes_on, continues=continues):
+            self._found = True
+        else:
+            self._found = any(map(self._pattern.search, others))
 
     def _is_in(self, line: str, *, goes_on: bool, continues: bool) -> bool:
         """Return whether the pattern is found in a line, or in the part of it in one block.
 
         Both ends of the part overlap with other parts, in which what is there is decided.
         """
-        match = self._pattern.search(line, 1 if goes_on else 0)
+        start = 1 if goes_on else 0
+        match = self._pattern.search(line, start)
         if match is None:
             return False
-        is_undecided = continues and match.end() > len(line) - UNDECIDED
-        return not is_undecided or match.start() < len(line) - OVERLAP
+        if not continues or match.end() <= len(line) - UNDECIDED:
+            return True
+        return match.start() < len(line) - OVERLAP
 
     def is_met(self) -> bool:
         return self._found == self._wanted
@@ -193,11 +197,15 @@ class LineCount(Reader):
         self._is_filled = False
 
     def read(self, block: str, *, continues: bool) -> None:
-        first, *others = block.split("\n")
-        is_filled = self._is_filled or bool(first.strip())
-        self._is_filled = continues and is_filled
-        if not continues:
-            self._count += is_filled + sum(bool(line.strip()) for line in others)
+        if continues:
+            # It is part of one line.
+            self._is_filled = self._is_filled or bool(block.strip())
+            return
+        rest_of_line = block.partition("\n")[0]
+        if self._is_filled and not rest_of_line.strip():
+            self._count += 1
+        self._is_filled = False
+        self._count += len(_filled(block))
 
     def is_met(self) -> bool:
         return compare(self._op, self._count, self._value)
@@ -253,4 +261,6 @@ class Sum(Reader):
         return bool(self._counts) and compare(self._op, sum(self._counts), self._value)
 
     def found(self) -> str:
-        return f"{sum(self._counts):g}" if self._counts else ""
+        if not self._counts:
+            return ""
+        return f"{sum(self._counts):g}"

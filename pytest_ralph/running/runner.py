@@ -83,7 +83,9 @@ class CommandResult(NamedTuple):
     @property
     def progress(self) -> bool:
         """Whether it printed anything, so that more time may help."""
-        return self.stdout.size > 0 or (self.stderr is not None and self.stderr.size > 0)
+        if self.stdout.size > 0:
+            return True
+        return self.stderr is not None and self.stderr.size > 0
 
     def output(self) -> str:
         """Return the beginning and the end of what was printed on either stream."""
@@ -385,7 +387,9 @@ class Runner:
         """Execute the words of a plain command directly, and anything else with the shell."""
         if plan.argv is not None:
             return _process(plan.argv, plan, stdin)
-        words = direct_argv(plan.command, plan.env) if self._shell is None else None
+        words = None
+        if self._shell is None:
+            words = direct_argv(plan.command, plan.env)
         if words is not None:
             try:
                 return _process(words, plan, stdin)
@@ -400,11 +404,13 @@ class Runner:
         shell = find_shell(self._shell, plan.env)
         if shell is None:
             raise RunError(f"shell not found: {self._shell or 'bash, sh'}")
-        if len(os.fsencode(plan.command)) < LONGEST_ARGUMENT:
+        source = os.fsencode(plan.command)
+        if len(source) < LONGEST_ARGUMENT:
             return shell_argv(shell, plan.command)
+
         script = Path(plan.writers[0].file).with_suffix(".sh")
         script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_bytes(os.fsencode(plan.command))
+        script.write_bytes(source)
         return [shell, str(script)]
 
     def _follow(
@@ -523,13 +529,15 @@ def _why(error: Exception, plan: _Plan, stdin: Path | None) -> str:
         return f"input file not found: {stdin}"
 
     words = plan.argv or [plan.command]
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.E2BIG:
+        size = sum(len(os.fsencode(word)) for word in words) // 1000
+        too_long = f"command line or environment too long for this system ({size} kB)"
+        return f"{too_long}: {plan.command[:60]!r}"
+
     reason = str(error)
-    if isinstance(error, OSError) and error.errno:
-        reason = os.strerror(error.errno)
-        if error.errno == errno.E2BIG:
-            size = sum(len(os.fsencode(word)) for word in words) // 1000
-            too_long = f"command line or environment too long for this system ({size} kB)"
-            return f"{too_long}: {plan.command[:60]!r}"
+    if number:
+        reason = os.strerror(number)
     return f"cannot run {words[0][:200]!r}: {reason}"
 
 

@@ -345,12 +345,16 @@ def _search_error(stage: Stage, run: CheckRun) -> Iterator[Defect]:
 
     Of a tool that only reads, such as `cat`, the message counts wherever it stands.
     """
-    is_last = stage is run.command.last
     if stage.program == "find":
         yield from _unreadable_operand(stage, run.errors)
-    elif is_last and not stage.negated and _is_search(stage):
+        return
+    is_last = stage is run.command.last
+    if is_last and not stage.negated and _is_search(stage):
         yield from _search_status(stage, run.ended.exit_code or 0)
-    elif (is_last or stage.after == "|") and _reads_files(stage):
+        return
+    if not is_last and stage.after != "|":
+        return
+    if _reads_files(stage):
         yield from _reported_error(stage, run.errors)
 
 
@@ -367,20 +371,20 @@ def _unreadable_operand(stage: Stage, errors: str) -> Iterator[Defect]:
 
 def _reported_error(stage: Stage, errors: str) -> Iterator[Defect]:
     """The first error that a search tool wrote, such as a file that it cannot read."""
-    names = [stage.program]
+    prefixes = [f"{stage.program}: "]
     if stage.program == "git":
-        names.append("fatal")
-    prefixes = tuple(f"{name}: " for name in names)
+        prefixes.append("fatal: ")
     for line in errors.splitlines():
-        if line.startswith(prefixes) and not _HARMLESS.search(line):
+        if line.startswith(tuple(prefixes)) and not _HARMLESS.search(line):
             yield Defect("search error", line)
             return
 
 
 def _search_status(stage: Stage, status: int) -> Iterator[Defect]:
     """Status 1 of a search means that nothing was found; a higher one is an error."""
-    is_of_xargs = status == XARGS_FAILED and "xargs" in stage.launchers
-    if status > 1 and not is_of_xargs:
+    if status == XARGS_FAILED and "xargs" in stage.launchers:
+        return
+    if status > 1:
         yield Defect("search error", f"exit status {status} of {stage.program}")
 
 

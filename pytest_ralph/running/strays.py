@@ -67,10 +67,10 @@ class Mark(NamedTuple):
         return _BEYOND_REACH + self.run * _NUMBERS + self.number % _NUMBERS
 
     def assignment(self, separator: str, whole_run: bool) -> str:
-        """Return how the mark stands in an environment, or with `whole_run` all of the run."""
+        """Return the variable of the mark, or with `whole_run` how those of the run start."""
         if whole_run:
-            return f"{separator}{VARIABLE}={self.run:08x}."
-        return f"{separator}{VARIABLE}={self.variable}{separator}"
+            return f"{VARIABLE}={self.run:08x}."
+        return f"{VARIABLE}={self.variable}{separator}"
 
     @contextlib.contextmanager
     def inherited(self) -> Iterator[None]:
@@ -85,8 +85,7 @@ class Mark(NamedTuple):
 
     def is_on(self, pid: int, whole_run: bool = False) -> bool:
         """Return whether a process carries the mark, or with `whole_run` any mark of the run."""
-        wanted = self.assignment("\0", whole_run)
-        if wanted.encode() in b"\0" + _proc(pid, "environ"):
+        if _has_variable(pid, self.assignment("\0", whole_run)):
             return True
         limit = _real_time_limit(_proc(pid, "limits"))
         if whole_run:
@@ -195,16 +194,22 @@ def _end_git(run: int) -> None:
 
 
 def _git_of(run: int) -> list[int]:
-    [(name, value)] = git_mark(run).items()
+    [value] = git_mark(run).values()
     if not LINUX:
-        return _listed_by_ps(f" {name}={value} ")
-    wanted = f"\0{name}={value}\0".encode()
-    return [pid for pid in all_pids() if wanted in b"\0" + _proc(pid, "environ")]
+        return _listed_by_ps(f" {GIT_VARIABLE}={value} ")
+    return [pid for pid in all_pids() if _has_variable(pid, f"{GIT_VARIABLE}={value}\0")]
+
+
+def _has_variable(pid: int, assignment: str) -> bool:
+    """Return whether the environment of a process has a variable that starts like this."""
+    environ = b"\0" + _proc(pid, "environ")
+    return f"\0{assignment}".encode() in environ
 
 
 def _marked(mark: Mark, whole_run: bool) -> list[int]:
     if not LINUX:
-        return _listed_by_ps(mark.assignment(" ", whole_run))
+        assignment = mark.assignment(" ", whole_run)
+        return _listed_by_ps(f" {assignment}")
     return [pid for pid in all_pids() if mark.is_on(pid, whole_run)]
 
 

@@ -19,7 +19,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell import hazards, stdout
-from pytest_ralph.shell.lexer import ASSIGNMENT, Redirection, Simple, Word, simple_commands
+from pytest_ralph.shell.lexer import (
+    Redirection,
+    Simple,
+    Word,
+    read_assignment,
+    simple_commands,
+)
 from pytest_ralph.shell.programs import FixMode, load_programs
 
 if TYPE_CHECKING:
@@ -296,16 +302,6 @@ class _Context:
     depth: int = 0
 
 
-@dataclass(frozen=True)
-class _Unwrapped:
-    """What is left of a simple command when its launchers are taken away."""
-
-    words: tuple[Word, ...]
-    launchers: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
-    assignments: tuple[tuple[str, Word], ...] = ()
-
-
 def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
     """Read simple commands, and keep track of the directory that each of them runs in."""
     stages: list[Stage] = []
@@ -324,20 +320,11 @@ def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
 
 def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
     """Read one simple command: one stage, or those of the script that it has a shell run."""
-    unwrapped = _unwrap(simple.words)
-    launchers = (*context.launchers, *unwrapped.launchers)
-    script = _inline_script(unwrapped.words, simple.redirections)
-    if script is not None and context.depth < _MAX_DEPTH:
-        shell = program_name(unwrapped.words[0].text)
-        inner = replace(context, launchers=(*launchers, shell), depth=context.depth + 1)
-        return _read_script(script, simple, inner)
-
-    stage = Stage(
-        words=unwrapped.words,
+    written = Stage(
+        words=simple.words,
         written=simple.texts,
-        launchers=launchers,
-        again=unwrapped.again,
-        assignments=(*simple.assignments, *unwrapped.assignments),
+        launchers=context.launchers,
+        assignments=simple.assignments,
         redirections=simple.redirections,
         before=simple.before,
         after=simple.after,
@@ -347,22 +334,29 @@ def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
         directory=context.directory,
         source=simple.source,
     )
-    return [*_executed_by_find(stage, context), stage]
+    stage = _unwrap(written)
+    script = _inline_script(stage)
+    if script is None or context.depth == _MAX_DEPTH:
+        return [*_executed_by_find(stage, context), stage]
+
+    launchers = (*stage.launchers, stage.program)
+    inner = replace(context, launchers=launchers, depth=context.depth + 1)
+    return _read_script(script, simple, inner)
 
 
 def _read_script(script: str, simple: Simple, context: _Context) -> list[Stage]:
     """Read the script of `sh -c`: its first and last command take over the operators around it."""
     stages = []
     for inner in _read_stages(simple_commands(script), context):
-        redirections = (*inner.redirections, *simple.redirections)
         nested = inner.nested or simple.nested
+        redirections = (*inner.redirections, *simple.redirections)
         stages.append(replace(inner, nested=nested, redirections=redirections))
-    if not stages:
-        return []
 
-    stages[0] = replace(stages[0], before=simple.before)
-    last = stages[-1]
-    stages[-1] = replace(last, after=simple.after, negated=last.negated != simple.negated)
+    if stages:
+        stages[0] = replace(stages[0], before=simple.before)
+        last = stages[-1]
+        is_negated = last.negated != simple.negated
+        stages[-1] = replace(last, after=simple.after, negated=is_negated)
     return stages
 
 
@@ -380,40 +374,37 @@ def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
     return _read_stage(simple, inner)
 
 
-def _unwrap(words: tuple[Word, ...]) -> _Unwrapped:
+def _unwrap(stage: Stage) -> Stage:
     """Look through launchers, `python -m` and interpreters that run a known program."""
-    unwrapped = _Unwrapped(words)
     for _ in range(_MAX_DEPTH):
-        inner = _unwrap_once(unwrapped)
+        inner = _unwrap_once(stage)
         if inner is None:
             break
-        unwrapped = inner
-    return unwrapped
+        stage = inner
+    return stage
 
 
-def _unwrap_once(outer: _Unwrapped) -> _Unwrapped | None:
+def _unwrap_once(stage: Stage) -> Stage | None:
     """Look through one launcher or interpreter; None if the first word is the program itself."""
-    program = program_name(outer.words[0].text)
-    texts = [program, *(word.text for word in outer.words[1:])]
-    if program == "command" and texts[1:2] in (["-v"], ["-V"]):
+    if stage.program == "command" and stage.arguments[:1] in (("-v",), ("-V",)):
         # It only looks for the program.
         return None
 
-    launcher = load_programs().launcher(texts)
+    launcher = load_programs().launcher((stage.program, *stage.arguments))
     if launcher is not None:
-        return _behind_launcher(outer, launcher)
-    if _PYTHON.fullmatch(program):
-        module = _behind_python(outer, program)
+        return _behind_launcher(stage, launcher)
+    if _PYTHON.fullmatch(stage.program):
+        module = _behind_python(stage)
         if module is not None:
             return module
-    elif program not in _HOSTS:
+    elif stage.program not in _HOSTS:
         return None
-    return _behind_host(outer, program)
+    return _behind_host(stage)
 
 
-def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None:
+def _behind_launcher(stage: Stage, launcher: Launcher) -> Stage | None:
     """Look through `timeout 60 …`, `uv run …`; None if it launches nothing that can be known."""
-    rest = _past_options(outer.words[len(launcher.words) :], launcher.values)
+    rest = _past_options(stage.words[len(launcher.words) :], launcher.values)
     rest = rest[launcher.operands :]
     if _starts_with("--", rest):
         rest = rest[1:]
@@ -426,43 +417,44 @@ def _behind_launcher(outer: _Unwrapped, launcher: Launcher) -> _Unwrapped | None
     if launcher.known_only and not load_programs().is_launched(program_name(rest[0].text)):
         return None
 
-    again = launcher.again or outer.again
+    again = launcher.again or stage.again
     if launcher.again and runs_module:
         again = (*again, "-m")
-    return _Unwrapped(
+    return replace(
+        stage,
         words=rest,
-        launchers=(*outer.launchers, " ".join(launcher.words)),
+        launchers=(*stage.launchers, " ".join(launcher.words)),
         again=again,
-        assignments=(*outer.assignments, *assignments),
+        assignments=(*stage.assignments, *assignments),
     )
 
 
-def _behind_python(outer: _Unwrapped, program: str) -> _Unwrapped | None:
+def _behind_python(stage: Stage) -> Stage | None:
     """Look through `python -m MODULE`."""
-    rest = _past_options(outer.words[1:], _PYTHON_VALUES)
+    rest = _past_options(stage.words[1:], _PYTHON_VALUES)
     if len(rest) < 2 or not _starts_with("-m", rest):
         return None
-    return _behind_interpreter(outer, program, rest[1:])
+    return _behind_interpreter(stage, rest[1:])
 
 
-def _behind_host(outer: _Unwrapped, program: str) -> _Unwrapped | None:
+def _behind_host(stage: Stage) -> Stage | None:
     """Look through an interpreter that runs a known program: `php vendor/bin/phpunit`."""
-    if len(outer.words) == 1:
+    if not stage.arguments:
         return None
-    if not load_programs().has_role(program_name(outer.words[1].text)):
+    if not load_programs().has_role(program_name(stage.arguments[0])):
         return None
-    return _behind_interpreter(outer, program, outer.words[1:])
+    return _behind_interpreter(stage, stage.words[1:])
 
 
-def _behind_interpreter(outer: _Unwrapped, program: str, words: tuple[Word, ...]) -> _Unwrapped:
+def _behind_interpreter(stage: Stage, words: tuple[Word, ...]) -> Stage:
     """Return what an interpreter runs; the words before that start it again."""
-    count = len(outer.words) - len(words)
-    start = [word.text for word in outer.words[:count]]
+    count = len(stage.words) - len(words)
+    start = [word.text for word in stage.words[:count]]
     return replace(
-        outer,
+        stage,
         words=words,
-        launchers=(*outer.launchers, program),
-        again=(*outer.again, *start),
+        launchers=(*stage.launchers, stage.program),
+        again=(*stage.again, *start),
     )
 
 
@@ -486,34 +478,31 @@ def _split_assignments(
     """Take the leading `NAME=value` words of `env` and the like."""
     assignments: list[tuple[str, Word]] = []
     for word in words:
-        match = ASSIGNMENT.match(word.text)
-        if not match:
+        assignment = read_assignment(word)
+        if assignment is None:
             break
-        value = Word(word.text[match.end() :], word.literal)
-        assignments.append((match[1], value))
+        assignments.append(assignment)
     return tuple(assignments), words[len(assignments) :]
 
 
-def _inline_script(words: tuple[Word, ...], redirections: Sequence[Redirection]) -> str | None:
+def _inline_script(stage: Stage) -> str | None:
     """Return the script of `sh -c '…'`, `sh <<< '…'` or `eval '…'`."""
-    program = program_name(words[0].text)
-    arguments = [word.text for word in words[1:]]
-    if program == "eval":
-        return " ".join(arguments)
-    if program not in _SCRIPT_RUNNERS:
+    if stage.program == "eval":
+        return " ".join(stage.arguments)
+    if stage.program not in _SCRIPT_RUNNERS:
         return None
 
-    for flag, script in pairwise(arguments):
+    for flag, script in pairwise(stage.arguments):
         if _INLINE_SCRIPT.fullmatch(flag):
             return script
         # `-o pipefail` may stand before it.
         if not flag.startswith(("-", "+")) and flag not in ("pipefail", "errexit"):
             return None
 
-    if not all(argument.startswith(("-", "+")) for argument in arguments):
+    if not all(argument.startswith(("-", "+")) for argument in stage.arguments):
         # A script in a file, which reads the here-string.
         return None
-    for redirection in reversed(redirections):
+    for redirection in reversed(stage.redirections):
         if redirection.operator == "<<<":
             return redirection.target
     return None
@@ -527,5 +516,7 @@ def _changed_directory(simple: Simple, directory: str | None) -> str | None:
     target = simple.words[1]
     if not target.literal or target.text == "-":
         return None
-    joined = posixpath.normpath(posixpath.join(directory, target.text))
-    return "" if joined == "." else joined
+    changed = posixpath.normpath(posixpath.join(directory, target.text))
+    if changed == ".":
+        return ""
+    return changed

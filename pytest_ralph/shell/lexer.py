@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|()\n]")
 _REDIRECTION = re.compile(r"(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 # `app/(shop)/page.tsx`: people do not quote such paths, although a shell needs it.
 _BARE = re.compile(r"(?:[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+|(?<=/)\([\w.-]+\)(?=/))+")
 _BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
@@ -86,6 +86,15 @@ class Simple:
         return tuple(word.text for word in self.words)
 
 
+def read_assignment(word: Word) -> tuple[str, Word] | None:
+    """Return the name and the value of a word like `NAME=value`; None for any other word."""
+    match = _ASSIGNMENT.match(word.text)
+    if match is None:
+        return None
+    value = Word(word.text[match.end() :], word.literal)
+    return match[1], value
+
+
 def simple_commands(source: str) -> tuple[Simple, ...]:
     """Return the simple commands of a command line or script in written order. Never raises."""
     return tuple(_Reader(source).commands())
@@ -113,10 +122,9 @@ class _Draft:
         if not self.assignments:
             self.start = start
 
-        assigned = ASSIGNMENT.match(word.text)
-        if assigned:
-            value = Word(word.text[assigned.end() :], word.literal)
-            self.assignments.append((assigned[1], value))
+        assignment = read_assignment(word)
+        if assignment:
+            self.assignments.append(assignment)
         else:
             self.words.append(word)
 
@@ -263,8 +271,11 @@ class _Reader:
     def _skip_heredocs(self) -> None:
         for delimiter in self.heredocs:
             last_line = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
-            end = last_line.search(self.source, self.at)
-            self.at = end.end() if end else len(self.source)
+            match = last_line.search(self.source, self.at)
+            if match is None:
+                self.at = len(self.source)
+                break
+            self.at = match.end()
         self.heredocs.clear()
 
     def _word(self) -> Word:

@@ -280,15 +280,17 @@ def _read_roles(programs: Mapping[str, str], calls: Mapping[str, str]) -> dict[s
         found |= dict.fromkeys(text.split(), role)
     for role, text in calls.items():
         for call in text.split(","):
-            found[" ".join(call.split())] = role
+            words = call.split()
+            found[" ".join(words)] = role
     return found
 
 
 def _read_values(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
     """Return the options with a value of each program; programs may share a row."""
     found: dict[str, frozenset[str]] = {}
-    for programs, options in section.items():
-        found |= dict.fromkeys(programs.split(), frozenset(options.split()))
+    for programs, text in section.items():
+        options = frozenset(text.split())
+        found |= dict.fromkeys(programs.split(), options)
     return found
 
 

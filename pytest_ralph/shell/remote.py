@@ -47,7 +47,11 @@ def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | No
 
 
 def _mentions(command: str, calls: Sequence[str]) -> bool:
-    return any(call.split()[0] in command for call in calls if call.strip())
+    for call in calls:
+        program = call.strip().partition(" ")[0]
+        if program and program in command:
+            return True
+    return False
 
 
 def _is_call(stage: Stage, calls: Sequence[str]) -> bool:

@@ -106,29 +106,32 @@ def causes_in_prose(sentence: str) -> Sequence[Finding]:
 def _matches(
     table: Mapping[str, Sequence[Rule]], output: CommandOutput, ignored: Collection[int]
 ) -> Iterator[Finding]:
-    # Follow the order of the rules, not of the words: of two readings of a line the first counts.
+    """Yield what the rules find on the lines that contain one of their keys."""
     seen: set[tuple[int, int]] = set()
-    if not output.index:
-        return
+    # Follow the order of the rules, not of the words: of two readings of a line the first counts.
     for key, rules in table.items():
-        if key not in output.index:
-            continue
-        numbers = [number for number in output.index[key] if number not in ignored]
-        if len(numbers) > FIRST_LINES + LAST_LINES:
-            numbers = numbers[:FIRST_LINES] + numbers[-LAST_LINES:]
-        for number in numbers:
-            line = output.english[number]
+        for number in _numbers_of(key, output, ignored):
             for rule in rules:
                 if (id(rule), number) in seen:
                     continue
                 seen.add((id(rule), number))
-                match = rule.pattern.search(line)
+                match = rule.pattern.search(output.english[number])
                 if match:
-                    quoted = output.lines[number].strip()
-                    yield Finding(rule.verdict, quoted, number, _name_in(match))
+                    line = output.lines[number].strip()
+                    yield Finding(rule.verdict, line, number, _name_in(match))
+
+
+def _numbers_of(key: str, output: CommandOutput, ignored: Collection[int]) -> Sequence[int]:
+    """Return the numbers of the lines on which a key is looked up."""
+    numbers = [number for number in output.index.get(key, ()) if number not in ignored]
+    first = numbers[:FIRST_LINES]
+    others = numbers[FIRST_LINES:]
+    return first + others[-LAST_LINES:]
 
 
 def _name_in(match: re.Match[str]) -> str | None:
     """Return the name of what is missing, without the punctuation that ends the sentence."""
-    name = next(filter(None, match.groups()), None)
-    return name.rstrip(".,;:") if name else None
+    for name in match.groups():
+        if name:
+            return str(name).rstrip(".,;:")
+    return None

@@ -55,6 +55,8 @@ STATUSES: dict[str, dict[int | None, str]] = {
 VERDICT_OF_DEFECT = {"syntax": "malformed", "no test": "no tests"}
 # How a stage of a pipeline ended, where the exit status is that of the last one.
 VERDICT_OF_HIDDEN_STATUS = {"killed": "crash", "not executable": "permission"}
+# The roles of commands that are conditions: `test -f a.txt`, `jq -e .ready`.
+CONDITIONS = frozenset({"check", "data"})
 # C's assert() aborts the process: the failed expectation is why it ended.
 ABORTING_ASSERTION = re.compile(r"\bassertion\b.*\bfailed\b", re.IGNORECASE)
 # What pytest draws around its last line.
@@ -66,18 +68,24 @@ def read_time_limit(context: FailureContext) -> Finding | None:
     """Our own time limit, or that of a `timeout` in the command line."""
     evidence = context.evidence
     if evidence.timed_out:
+        error = "Timed out"
         limit = evidence.timeout or evidence.duration
-        error = f"Timed out after {limit:g}s" if limit else "Timed out"
-        return Finding("timeout", error, tests=context.names_of_failed_tests)
-    was_limited = Command.parse(evidence.command).has_time_limit
-    was_killed = context.status in {KILLED, TERMINATED}
-    # xargs ends with the same status if one of its commands ends with 255.
-    has_xargs = XARGS.search(evidence.command) is not None
-    has_status = evidence.exit_code == TIMED_OUT and (was_limited or not has_xargs)
-    if has_status or (was_limited and was_killed):
+        if limit:
+            error = f"Timed out after {limit:g}s"
+    elif _has_exceeded_own_limit(context):
         error = f"Timed out: {evidence.command}".strip()
-        return Finding("timeout", error, tests=context.names_of_failed_tests)
-    return None
+    else:
+        return None
+    return Finding("timeout", error, tests=context.names_of_failed_tests)
+
+
+def _has_exceeded_own_limit(context: FailureContext) -> bool:
+    """Return whether the status is one with which `timeout` ends."""
+    command = context.evidence.command
+    if Command.parse(command).has_time_limit and context.status in {KILLED, TERMINATED, TIMED_OUT}:
+        return True
+    # xargs ends with the same status if one of its commands ends with 255.
+    return context.evidence.exit_code == TIMED_OUT and not XARGS.search(command)
 
 
 def read_defect(context: FailureContext) -> Finding | None:
@@ -87,17 +95,20 @@ def read_defect(context: FailureContext) -> Finding | None:
         return None
     if defect.missing is not None:
         return Finding("command", defect.message, missing=defect.missing)
-    verdict = VERDICT_OF_DEFECT.get(defect.reason)
+    verdicts = VERDICT_OF_DEFECT
     if context.evidence.exit_code == 0:
-        verdict = verdict or VERDICT_OF_HIDDEN_STATUS.get(defect.reason)
-    return Finding(verdict, defect.message) if verdict else None
+        verdicts = {**VERDICT_OF_HIDDEN_STATUS, **VERDICT_OF_DEFECT}
+    if defect.reason not in verdicts:
+        return None
+    return Finding(verdicts[defect.reason], defect.message)
 
 
 def read_nothing_collected(context: FailureContext) -> Finding | None:
     """pytest's exit status for a run without tests, whatever else it prints."""
-    is_pytest = context.main_stage.program in PYTEST
+    if context.evidence.exit_code != NOTHING_COLLECTED:
+        return None
     last_line = context.output.text.rstrip().rpartition("\n")[2]
-    if context.evidence.exit_code != NOTHING_COLLECTED or not is_pytest or not last_line:
+    if not last_line or context.main_stage.program not in PYTEST:
         return None
     return Finding("no tests", f"no test ran: {last_line.strip(RULER)}")
 
@@ -118,18 +129,20 @@ def read_end_of_check(context: FailureContext) -> Finding | None:
     What it reported before is not the reason. A script or an orchestrator only passes on how one of
     its commands ended, and some runners end with the number of failed tests.
     """
+    role = context.main_stage.role
     end = read_signal(context)
-    if end is None and context.main_stage.role == "test":
+    if end is None and role == "test":
         end = _read_not_started(context)
     if end is None or any(map(_passes_status_on, context.stages)):
         return None
+
     tests = context.shown_tests
-    if not tests and context.main_stage.role not in COMPLAINING_ROLES:
+    if not tests and role not in COMPLAINING_ROLES:
         return None
     if len(tests) == context.status or _asserts_by_aborting(context):
         return None
-    reasons = {end.verdict, "resource"}
-    stated = [finding for finding in context.findings if finding.verdict in reasons]
+
+    stated = [one for one in context.findings if one.verdict in {end.verdict, "resource"}]
     last = max(stated, key=lambda finding: finding.line, default=end)
     return replace(last, tests=context.names_of_failed_tests)
 
@@ -138,12 +151,12 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
     command = context.evidence.command
     printed = context.output.text.strip()
-    if context.status != 1 or not printed or not command.startswith("! "):
+    if context.status != 1 or not printed:
         return None
-    if not all(map(is_search, context.stages)):
+    if not command.startswith("! ") or not all(map(is_search, context.stages)):
         return None
-    line = printed.partition("\n")[0]
-    return Finding("absent", f"`{shortened(command)}` found a match: {line}")
+    first_line = printed.partition("\n")[0]
+    return Finding("absent", f"`{shortened(command)}` found a match: {first_line}")
 
 
 def _passes_status_on(stage: Stage) -> bool:
@@ -151,7 +164,9 @@ def _passes_status_on(stage: Stage) -> bool:
 
 
 def _asserts_by_aborting(context: FailureContext) -> bool:
-    return context.status == ABORTED and ABORTING_ASSERTION.search(context.output.text) is not None
+    if context.status != ABORTED:
+        return False
+    return ABORTING_ASSERTION.search(context.output.text) is not None
 
 
 def read_signal(context: FailureContext) -> Finding | None:
@@ -170,8 +185,10 @@ def read_status(context: FailureContext) -> Finding | None:
     verdict = STATUSES.get(tool, {}).get(code)
     if verdict is None:
         return _read_not_started(context)
-    said = (line for line in context.output.lines if line.startswith(f"{tool}: "))
-    return Finding(verdict, next(said, f"{tool} exited with status {code}"))
+    for line in context.output.lines:
+        if line.startswith(f"{tool}: "):
+            return Finding(verdict, line)
+    return Finding(verdict, f"{tool} exited with status {code}")
 
 
 def _read_not_started(context: FailureContext) -> Finding | None:
@@ -207,26 +224,30 @@ def read_silence(context: FailureContext) -> Finding | None:
         return None
     stage = context.stage_at(-1)
     last = context.stages[-1]
-    if not context.output.text.strip() and last.role in {"check", "data"}:
+    if last.role in CONDITIONS and not context.output.text.strip():
         stage = last
-    verdict = VERDICT_OF_ROLE.get(purpose(stage))
-    if verdict is None and _is_condition(context, stage):
-        line = quotable_line(context)
-        if disapproves(line):
-            return Finding("comparison", line)
-        verdict = "absent"
-    if verdict is None:
-        return None
+
     command = shortened(context.evidence.command)
-    return Finding(verdict, f"`{command}` exited with status {context.evidence.exit_code}")
+    error = f"`{command}` exited with status {context.evidence.exit_code}"
+    verdict = VERDICT_OF_ROLE.get(purpose(stage))
+    if verdict is not None:
+        return Finding(verdict, error)
+    if not _is_condition(context, stage):
+        return None
+    line = quotable_line(context)
+    if disapproves(line):
+        return Finding("comparison", line)
+    return Finding("absent", error)
 
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:
     """Return whether the command is made of tests, or is a line of code written to be one."""
     if stage.program in INLINE_CODE:
         return True
-    # For a shell `-e` means to stop at the first error.
-    options = {"-c"} if stage.program.endswith("sh") else {"-c", "-e"}
-    if stage.role == "run" and options & set(stage.arguments):
-        return True
-    return any(stage.role in {"check", "data"} for stage in context.stages)
+    if stage.role == "run":
+        if "-c" in stage.arguments:
+            return True
+        # For a shell `-e` means to stop at the first error.
+        if "-e" in stage.arguments and not stage.program.endswith("sh"):
+            return True
+    return any(stage.role in CONDITIONS for stage in context.stages)

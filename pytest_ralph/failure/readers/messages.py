@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.commands import COMPARING_TOOLS, COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
-from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.lines import numbers_of
 from pytest_ralph.failure.purpose import VERDICT_OF_ROLE, named_role
 from pytest_ralph.failure.quote import (
     SUMMARY,
@@ -19,7 +19,7 @@ from pytest_ralph.failure.quote import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.shell.command import Stage
@@ -50,26 +50,30 @@ NOTHING_FOUND = re.compile(
 RUNNING_HOOKS = {"commit", "push"}
 # Higher ones are given by the shell.
 HIGHEST_OWN_STATUS = 125
-SAID_BY_SHELL = {"echo", "printf"}
 
 
 def error_messages(context: FailureContext) -> Iterator[Finding]:
     """Yield the lines that call themselves an error, as the role of the tool explains them."""
-    for number, _ in matching(ERROR_MESSAGE.match, context.output.english):
+    for number in numbers_of(ERROR_MESSAGE.match, context.output.english):
         if number in context.passed_over:
             continue
-        stage = context.stage_at(number)
-        below = context.output.lines[number + 1 : number + 2]
-        verdict = VERDICT_OF_MESSAGE.get(stage.role)
-        if stage.is_orchestrator and LEVEL.match(context.output.lines[number]):
-            # It speaks for itself, not for a script that it was told to run.
-            verdict = verdict or "build"
-        elif named_role(stage) == "check":
-            verdict = "test"
-        elif stage.program in SCRIPTED and not any(map(FRAME.match, below)):
-            verdict = "comparison"
+        verdict = _verdict_of_message(context, number)
         if verdict:
             yield Finding(verdict, context.output.lines[number].strip(), number)
+
+
+def _verdict_of_message(context: FailureContext, number: int) -> str | None:
+    """Return what a line means that calls itself an error, by the tool that printed it."""
+    line, *lines_below = context.output.lines[number : number + 2]
+    stage = context.stage_at(number)
+    if stage.is_orchestrator and LEVEL.match(line):
+        # It speaks for itself, not for a script that it was told to run.
+        return VERDICT_OF_MESSAGE.get(stage.role, "build")
+    if named_role(stage) == "check":
+        return "test"
+    if stage.program in SCRIPTED and not any(map(FRAME.match, lines_below)):
+        return "comparison"
+    return VERDICT_OF_MESSAGE.get(stage.role)
 
 
 def first_statement(findings: Sequence[Finding]) -> Finding | None:
@@ -97,20 +101,27 @@ def read_comparison(context: FailureContext) -> Finding | None:
 def read_difference(context: FailureContext) -> Finding | None:
     """Read a shown difference: what a comparison found, or how a tool would change a file."""
     stage = context.stage_at(-1)
-    line = quotable_line(context)
-    changed = _first(CHANGED_LINE.match, context)
+    changed = _first(CHANGED_LINE, context)
     for one in (stage, *context.stages):
-        if line and one.name in COMPARING_TOOLS:
-            error = f"{_what_differs(context, one)}: {changed}" if changed else line
-            return Finding("comparison", error)
-    header = _first(DIFF_HEADER.match, context)
+        if one.name in COMPARING_TOOLS:
+            line = quotable_line(context)
+            if line and changed:
+                line = f"{_what_differs(context, one)}: {changed}"
+            if line:
+                return Finding("comparison", line)
+            break
+
+    header = _first(DIFF_HEADER, context)
     if not header:
         return None
     if stage.role == "format":
         return Finding("format", header)
-    is_known = context.is_known_at(-1)
-    verdict = VERDICT_OF_DIFFERENCE.get(stage.role if is_known or not stage.role else "run")
-    return Finding(verdict, changed) if verdict else None
+    role = stage.role
+    if role and not context.is_known_at(-1):
+        role = "run"
+    if role not in VERDICT_OF_DIFFERENCE:
+        return None
+    return Finding(VERDICT_OF_DIFFERENCE[role], changed)
 
 
 def _what_differs(context: FailureContext, stage: Stage) -> str:
@@ -130,8 +141,9 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
     verdict = VERDICT_OF_WORDS.get(context.purpose_at(-1))
     if verdict is None or not line:
         return None
-    if verdict == "absent":
-        return _read_condition(context, line)
+    if verdict == "absent" and line.isdecimal():
+        # A count says nothing without the command that printed it.
+        line = f"`{shortened(context.evidence.command)}` printed {line}"
     if verdict in COMPLAINING_ROLES:
         return read_complaint(context, verdict) or Finding(verdict, line)
     if verdict == "package" and names_file(context, line):
@@ -140,21 +152,13 @@ def read_by_purpose(context: FailureContext) -> Finding | None:
     return Finding(verdict, line)
 
 
-def _read_condition(context: FailureContext, line: str) -> Finding:
-    """Return what a command found that checks a condition."""
-    if SAID_BY_SHELL & context.programs:
-        # The command line says in its own words what its condition is about.
-        return Finding("comparison" if disapproves(line) else "absent", line)
-    if line.isdecimal():
-        # A count says nothing without the command that printed it.
-        return Finding("absent", f"`{shortened(context.evidence.command)}` printed {line}")
-    return Finding("absent", line)
-
-
 def read_complaint(context: FailureContext, verdict: str) -> Finding | None:
     """Return the line of a linter or formatter that says what is wrong."""
     found = first_complaint(context)
-    return Finding(verdict, found[1], found[0]) if found else None
+    if found is None:
+        return None
+    number, line = found
+    return Finding(verdict, line, number)
 
 
 def read_said_by_shell(context: FailureContext) -> Finding | None:
@@ -163,7 +167,8 @@ def read_said_by_shell(context: FailureContext) -> Finding | None:
     if number is None:
         return None
     roles = context.stated_roles & COMPLAINING_ROLES
-    return Finding(min(roles, default="comparison"), context.output.lines[number].strip(), number)
+    verdict = min(roles, default="comparison")
+    return Finding(verdict, context.output.lines[number].strip(), number)
 
 
 def read_own_check(context: FailureContext) -> Finding | None:
@@ -171,28 +176,35 @@ def read_own_check(context: FailureContext) -> Finding | None:
     if not context.status or context.status > HIGHEST_OWN_STATUS:
         return None
     line = quotable_line(context)
-    own = [one for one in (*context.stages, context.stage_at(-1)) if context.runs_own_code(one)]
-    if not line or not own:
+    stages = (*context.stages, context.stage_at(-1))
+    own_programs = [stage.program for stage in stages if context.runs_own_code(stage)]
+    if not line or not own_programs:
         return None
+    for program in own_programs:
+        if program in SCRIPTED or "." in program:
+            return Finding("comparison", line)
     # A program that is no script may not be a check at all.
-    is_script = any(one.program in SCRIPTED or "." in one.program for one in own)
-    if is_script or (disapproves(line) and not ERROR_MESSAGE.match(line)):
+    if disapproves(line) and not ERROR_MESSAGE.match(line):
         return Finding("comparison", line)
     return None
 
 
 def read_nothing_found(context: FailureContext) -> Finding | None:
     """What the tool looks for is not there."""
-    line = _first(NOTHING_FOUND.match, context)
-    return Finding("absent", line.strip()) if line else None
+    line = _first(NOTHING_FOUND, context)
+    if not line:
+        return None
+    return Finding("absent", line.strip())
 
 
 def read_unknown_tool(context: FailureContext) -> Finding | None:
     """An error of a tool that is not known stopped it; what else it says is about its files."""
     stage = context.stage_at(-1)
     line = quotable_line(context)
-    if stage.program == "git" and RUNNING_HOOKS & set(stage.operands[:1]):
-        return Finding("lint", line) if names_file(context, line) else None
+    if stage.program == "git" and RUNNING_HOOKS.intersection(stage.operands[:1]):
+        if names_file(context, line):
+            return Finding("lint", line)
+        return None
     if stage.is_orchestrator or context.is_own_program(stage):
         return None
     if not stage.program or context.purpose_at(-1):
@@ -204,6 +216,6 @@ def read_unknown_tool(context: FailureContext) -> Finding | None:
     return None
 
 
-def _first(accepts: Callable[[str], object], context: FailureContext) -> str:
-    """Return the first line that is accepted, or an empty string."""
-    return next(filter(accepts, context.output.lines), "")
+def _first(pattern: re.Pattern[str], context: FailureContext) -> str:
+    """Return the first line that starts with a pattern, or an empty string."""
+    return next(filter(pattern.match, context.output.lines), "")

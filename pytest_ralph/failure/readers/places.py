@@ -61,10 +61,8 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
 
 def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:
     """Return whether something failed after a compiler had only warned."""
-    return any(
-        finding.verdict in {"assertion", "test"} and finding.line > diagnostic.line
-        for finding in context.findings
-    )
+    lines = [one.line for one in context.findings if one.verdict in {"assertion", "test"}]
+    return max(lines, default=-1) > diagnostic.line
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
@@ -76,9 +74,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     if shape == "types" and not context.is_known_at(diagnostic.line):
         # The shape is clearer than what the name of a tool suggests.
         return "types"
-    if role == "lint" or diagnostic.level in OF_LINTERS:
+    if diagnostic.level in OF_LINTERS:
         return "lint"
-    if role == "format":
+    if role in {"lint", "format"}:
         return role
     if FAILED_ASSERTION.search(diagnostic.text):
         # The compiler was asked to run what it built.
@@ -87,7 +85,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return role
     if role == "test":
         # A runner of tests points at a failed expectation, or at a file that does not compile.
-        return "test" if COMPARISON.search(diagnostic.text) else "build"
+        if COMPARISON.search(diagnostic.text):
+            return "test"
+        return "build"
     return shape or _verdict_of_place(context, diagnostic, role)
 
 
@@ -100,12 +100,20 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
         # points at a place of another file as a check does.
         if diagnostic.file in context.stage_at(diagnostic.line).plain_arguments[:1]:
             return "crash"
-        return "test" if COMPARISON.search(diagnostic.text) else "lint"
+        if COMPARISON.search(diagnostic.text):
+            return "test"
+        return "lint"
+
     # A tool points at one of the failures that its summary counts, or at a file it was given.
     symptoms = {finding.verdict for finding in context.findings}
-    for verdict in ("test", "build"):
-        if not role and verdict in symptoms:
-            return verdict
-    if role not in {"", "operations"} or not context.project.find(diagnostic.file):
+    if not role and "test" in symptoms:
+        return "test"
+    if not role and "build" in symptoms:
+        return "build"
+    if role not in {"", "operations"}:
         return ""
-    return "build" if UNREADABLE.search(diagnostic.text) else "lint"
+    if not context.project.find(diagnostic.file):
+        return ""
+    if UNREADABLE.search(diagnostic.text):
+        return "build"
+    return "lint"

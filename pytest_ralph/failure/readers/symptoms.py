@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.commands import COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
+from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import purpose
 from pytest_ralph.failure.quote import SUMMARY
 from pytest_ralph.failure.readers.messages import error_messages, first_statement, read_complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pytest_ralph.failure.context import FailureContext
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
-# Frames of Python and Node, and the place that Node prints above an uncaught error.
+# The files of frames of Python and Node, and of the place that Node prints above an error.
 FRAME = re.compile(
     r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
     r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
@@ -38,23 +37,28 @@ def read_symptom(context: FailureContext) -> Finding | None:
         return _read_death(context)
     if best.verdict == "assertion" and "test" not in context.roles and _is_of_library(context):
         return replace(best, verdict="crash")
-    best = _as_meant(context, best)
-    if best.verdict in COMPLAINING_ROLES and SUMMARY.search(best.error):
+
+    symptom = _as_meant(context, best)
+    if symptom.verdict in COMPLAINING_ROLES and SUMMARY.search(symptom.error):
         # Quote what a linter complains about in place of its count.
-        return read_complaint(context, best.verdict) or best
-    return best
+        return read_complaint(context, symptom.verdict) or symptom
+    return symptom
 
 
 def _as_meant(context: FailureContext, symptom: Finding) -> Finding:
     """Return the symptom with the verdict and the line that the tool's role gives it."""
     role = _deciding_role(context, symptom)
+    stated: list[Finding] = []
     if role in BY_ROLE and symptom.verdict in BY_ROLE | {"comparison"}:
-        own = [finding for finding in context.findings if finding.verdict == role]
-        stated = first_statement([*own, *error_messages(context)]) or symptom
-        return replace(stated, verdict=role)
-    if symptom.verdict == "build":
-        return first_statement([symptom, *error_messages(context)]) or symptom
-    return symptom
+        stated += [finding for finding in context.findings if finding.verdict == role]
+    elif symptom.verdict == "build":
+        stated.append(symptom)
+        role = ""
+    else:
+        return symptom
+    stated += error_messages(context)
+    best = first_statement(stated) or symptom
+    return replace(best, verdict=role) if role else best
 
 
 def _deciding_role(context: FailureContext, symptom: Finding) -> str:
@@ -79,38 +83,48 @@ def _read_death(context: FailureContext) -> Finding:
     that a program of the project died.
     """
     deaths = [finding for finding in context.findings if finding.is_death]
-    is_python = context.output.has("traceback")
-    death = deaths[-1] if is_python else deaths[0]
-    only_exceptions = all(finding.verdict == "exception" for finding in deaths)
+    death = deaths[0]
+    if context.output.has("traceback"):
+        death = deaths[-1]
+    if any(finding.verdict != "exception" for finding in deaths):
+        return death
+
     role = _speaker_role(context, death)
-    if only_exceptions and role == "test" and _is_raised_in_test(context):
+    if role == "test" and _is_raised_in_test(context):
         return replace(death, verdict="test")
-    is_tool = role in BY_ROLE | {"install"}
-    if only_exceptions and (is_tool or _is_death_of_tool(context.output.lines)):
+    if role in BY_ROLE or role == "install" or _is_death_of_tool(context):
         return replace(death, verdict="build")
     return death
 
 
-def _is_death_of_tool(lines: Sequence[str]) -> bool:
+def _is_death_of_tool(context: FailureContext) -> bool:
     """Return whether frames are shown, and none of them is in a file of the project."""
-    matches = filter(None, map(FRAME.match, lines))
-    frames = [next(filter(None, match.groups())) for match in matches]
-    return bool(frames) and all(map(FOREIGN_FRAME.search, frames))
+    matches = [match for _, match in matching(FRAME.match, context.output.lines)]
+    if not matches:
+        return False
+    # Each alternative of the pattern has one group.
+    return all(FOREIGN_FRAME.search(match[match.lastindex or 0]) for match in matches)
 
 
 def _is_raised_in_test(context: FailureContext) -> bool:
-    """Return whether Python shows a function of the project as the last frame, below a runner."""
-    frames = list(filter(None, map(PYTHON_FRAME.match, context.output.lines)))
-    if not frames or not FOREIGN_FRAME.search(frames[0]["file"]):
+    """Return whether Python shows a function of the project as the last frame."""
+    frame = _last_python_frame(context)
+    if frame is None or FOREIGN_FRAME.search(frame["file"]):
         return False
-    last = frames[-1]
-    return not FOREIGN_FRAME.search(last["file"]) and last["function"] != "<module>"
+    return frame["function"] != "<module>"
 
 
 def _is_of_library(context: FailureContext) -> bool:
-    """Return whether the last frame that is shown is in a file of somebody else."""
-    frames = [match[1] for match in map(FRAME.match, context.output.lines) if match and match[1]]
-    return bool(frames) and FOREIGN.search(frames[-1]) is not None
+    """Return whether the last frame that Python shows is in a file of somebody else."""
+    frame = _last_python_frame(context)
+    return frame is not None and FOREIGN.search(frame["file"]) is not None
+
+
+def _last_python_frame(context: FailureContext) -> re.Match[str] | None:
+    last = None
+    for _, frame in matching(PYTHON_FRAME.match, context.output.lines):
+        last = frame
+    return last
 
 
 def _speaker_role(context: FailureContext, finding: Finding) -> str:

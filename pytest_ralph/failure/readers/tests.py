@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
+from pytest_ralph.failure.lines import number_of
 from pytest_ralph.failure.ownership import with_owner
 
 if TYPE_CHECKING:
@@ -39,10 +40,6 @@ WORKER_DEATH = re.compile(
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 30
-# What many failing tests amount to: a missing package stops all of them; a failure of the code
-# outweighs causes outside it, which only some of them met.
-WEIGHT = {"package": 0, "test": 1, "crash": 1}
-OTHER_WEIGHT = 2
 
 
 def read_failed_tests(context: FailureContext) -> Finding | None:
@@ -50,13 +47,16 @@ def read_failed_tests(context: FailureContext) -> Finding | None:
     tests = context.failed_tests
     if not tests:
         return None
+    for finding in context.findings:
+        if LOADING_FAILED.match(finding.error):
+            return _with_tests(context, finding, tests[0], tests)
+
     readings = {test: _read_test(context, test) for test in tests[:MOST_TESTS]}
     unloaded = [test for test in readings if not test.named]
-    stated = [finding for finding in context.findings if LOADING_FAILED.match(finding.error)]
-    if stated:
-        return _with_tests(context, stated[0], tests[0], tests)
     quoted = min(unloaded or readings, key=lambda test: _weight(readings[test]))
-    finding = _java_cause(context, readings[quoted])
+    finding = readings[quoted]
+    if not ASSERTION.match(finding.error):
+        finding = _java_cause(context) or finding
     return _with_tests(context, finding, quoted, tests)
 
 
@@ -79,7 +79,8 @@ def _with_tests(
     if not finding.error:
         finding = _with_stated_error(context, finding, quoted)
     names = [test.name for test in (quoted, *tests) if test.named]
-    return replace(finding, tests=tuple(dict.fromkeys(names)))
+    unique_names = dict.fromkeys(names)
+    return replace(finding, tests=tuple(unique_names))
 
 
 def _with_stated_error(context: FailureContext, finding: Finding, quoted: FailedTest) -> Finding:
@@ -90,57 +91,68 @@ def _with_stated_error(context: FailureContext, finding: Finding, quoted: Failed
         return replace(finding, error=best.error, line=best.line)
     if context.cause:
         return context.cause
-    if finding.line >= 0:
-        return replace(finding, error=context.output.lines[finding.line].strip())
-    named = (line.strip() for line in context.output.lines if quoted.name in line)
-    return replace(finding, error=next(named, NO_ERROR))
+    lines = context.output.lines
+    number: int | None = finding.line
+    if finding.line < 0:
+        number = number_of(quoted.name, lines)
+    if number is None:
+        return replace(finding, error=NO_ERROR)
+    return replace(finding, error=lines[number].strip())
 
 
-def _weight(finding: Finding) -> tuple[int, bool]:
-    return WEIGHT.get(finding.verdict, OTHER_WEIGHT), not finding.error
+def _weight(finding: Finding) -> tuple[bool, bool, bool]:
+    """Order what tests amount to: what explains most of them comes first.
+
+    A missing package stops all of them; a failure of the code outweighs causes outside it, which
+    only some of them met.
+    """
+    is_package = finding.verdict == "package"
+    is_of_code = finding.verdict in {"test", "crash"}
+    return not is_package, not is_of_code, not finding.error
 
 
-def _java_cause(context: FailureContext, best: Finding) -> Finding:
+def _java_cause(context: FailureContext) -> Finding | None:
     """Java prints the exception that led to another one below it."""
-    if ASSERTION.match(best.error):
-        return best
     for finding in context.findings:
         if finding.verdict in OUTSIDE and finding.error.startswith("Caused by: "):
             return finding
-    return best
+    return None
 
 
 def _read_test(context: FailureContext, test: FailedTest) -> Finding:
     """Return what the error of one test means."""
-    plain = Finding("test" if test.named else "build", test.error, test.line)
+    verdict = "test" if test.named else "build"
+    plain = Finding(verdict, test.error, test.line)
     if ASSERTION.match(test.error):
         return plain
-    if context.cause and _was_asked_for(context.cause, test):
-        return context.cause
+    cause = context.cause
+    if cause and f"{test.name}.".startswith(f"{cause.missing}."):
+        # It stands for a module that the command names and that is absent.
+        return cause
+
     causes = [with_owner(context, finding) for finding in causes_in(test.error, test.line)]
     causes.sort(key=lambda finding: finding.rank)
-    if test.named and not context.project.find(test.name):
-        return _read_inside_test(causes, plain)
-    return _read_loading(causes) or context.cause or plain
+    is_file = not test.named or context.project.find(test.name)
+    if is_file:
+        return _read_loading(causes) or cause or plain
+    return _read_inside_test(causes) or _read_death_of_worker(plain)
 
 
-def _was_asked_for(cause: Finding, test: FailedTest) -> bool:
-    """Return whether a test stands for a module that the command names and that is absent."""
-    if cause.verdict != "absent" or not cause.missing:
-        return False
-    return f"{test.name}.".startswith(f"{cause.missing}.")
-
-
-def _read_inside_test(causes: Sequence[Finding], plain: Finding) -> Finding:
-    """Return what a test met: a cause outside the code, or a failed expectation."""
+def _read_inside_test(causes: Sequence[Finding]) -> Finding | None:
+    """Return the cause outside the code that a test met."""
     for finding in causes:
         if finding.verdict in OUTSIDE:
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)
-    if WORKER_DEATH.search(plain.error):
-        return replace(plain, verdict="crash", type=VERIFICATION_FAILED)
-    return plain
+    return None
+
+
+def _read_death_of_worker(failed: Finding) -> Finding:
+    """Return a failed test, as a crash if the process died that ran it."""
+    if WORKER_DEATH.search(failed.error):
+        return replace(failed, verdict="crash", type=VERIFICATION_FAILED)
+    return failed
 
 
 def _read_loading(causes: Sequence[Finding]) -> Finding | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below
-from pytest_ralph.failure.test_runs.failed_test import Quote, first_quote
+from pytest_ralph.failure.test_runs.quotes import Quote, above, below, first_quote, numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 LONGEST_BLOCK = 40
 LINES_ABOVE = 8
@@ -34,19 +32,33 @@ COMPARED = re.compile(
 ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>(?:['\"`]|\.{0,2}/)?\w.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
-# Where it failed, or the head of a column or of a value on the next line.
+# What says nothing about an expectation: where it failed,
+PLACE = (
+    r"at\s|# *at\s|(?:# *)?\S+:\d+:in |File (?:\"|\S+:\d)|Traceback"
+    r"|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ "
+)
+# the rows of a listing or of differences, and rulers,
+ROW = r"\d+ *[|:│]|[-+] |\^|~|(?P<ruler>[-=~*_.─━═])(?P=ruler){9,}\s*$"
+# the title of what else is shown,
+HEADING = r"stdout|[Ss]tack|Message:$|\[?Captured|Errors while|Output from"
+# counts of tests,
+COUNT = (
+    r"Ran \d+|# of (?:un)?expected |\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
+    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d"
+)
+# what the runner says about itself,
+RUNNER = (
+    r"g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
+    r"|Use -p|Finished|Code ERR_|Execution halted"
+    r"|Failure/Error: (?!\w*(?:Error|Exception)\b)"
+)
+# and the head of a column or of a value on the next line.
+VALUE_HEAD = (
+    r"(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
+)
 NOT_AN_EXPECTATION = re.compile(
-    r".*Traceback \(most recent|^\s*File \S+:\d+|Code ERR_|Execution halted"
-    r"|\s*Failure/Error: (?!\w*(?:Error|Exception)\b)"
-    r"|^\W*(?i:(?:(?:actual|expected|got|received|want(?:ed)?|found|diff(?:erence)?)\s*){1,2}:?\s*$)"
-    r"|^\s*(?:at\s|# *at\s|(?:# *)?\S+:\d+:in |File \"|Traceback|\(?\S+:\d+(?::\d+)?\)?:?$"
-    r"|\S+\.\w+ line \d+|❯ |\d+ *[|:│]"
-    r"|[-+] |\^|~|([-=~*_.─━═])\1{9,}\s*$|stdout|[Ss]tack"
-    r"|g?make(?:\[\d+\])?: |Error: (?i:execution (?:of an external program )?failed)|INFO:"
-    r"|# of (?:un)?expected |Message:$"
-    r"|\[?Captured|Ran \d+|Use -p"
-    r"|Finished|Errors while|Output from|\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
-    r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d)"
+    rf"\s*(?:{PLACE}|{ROW}|{HEADING}|{COUNT}|{RUNNER})"
+    rf"|.*Traceback \(most recent|\W*{VALUE_HEAD}"
 )
 
 
@@ -54,33 +66,37 @@ class Blocks:
     """The blocks of an output; each ends at the next of the numbered `boundaries`."""
 
     def __init__(self, lines: Sequence[str], boundaries: Collection[int]) -> None:
-        self.lines = lines
+        self.lines = numbered(lines)
         self.boundaries = boundaries
 
-    def below(self, number: int) -> list[int]:
-        """Return the numbers of the lines below a title, up to the next title or the summary."""
-        return self._inside(below(self.lines, number, LONGEST_BLOCK))
-
-    def lines_below(self, number: int) -> list[str]:
-        """Return the lines themselves."""
-        return [self.lines[at] for at in self.below(number)]
+    def below(self, number: int) -> Sequence[Quote]:
+        """Return the lines below a title, up to the next title or the summary."""
+        return self._up_to_boundary(below(self.lines, number, LONGEST_BLOCK))
 
     def expectation(self, number: int) -> Quote:
         """Return the line of a block that says what was expected, else one above the name."""
         block = self.below(number)
-        telling = self._telling(block)
-        block_above = self._inside(above(number, LINES_ABOVE))
-        return (
-            first_quote(self.lines, telling, (THROWN, MACRO, COMPARED))
-            or first_quote(self.lines, block, (LABEL,))
-            or first_quote(self.lines, telling, (ANY_WORDS,))
-            or first_quote(self.lines, self._telling(block_above), (THROWN, COMPARED))
-            or Quote(number, "")
+        telling = _without_places(block)
+        telling_above = _without_places(
+            self._up_to_boundary(above(self.lines, number, LINES_ABOVE))
         )
+        for lines, patterns in (
+            (telling, (THROWN, MACRO, COMPARED)),
+            (block, (LABEL,)),
+            (telling, (ANY_WORDS,)),
+            (telling_above, (THROWN, COMPARED)),
+        ):
+            quote = first_quote(lines, patterns)
+            if quote:
+                return quote
+        return Quote(number, "")
 
-    def _inside(self, numbers: Iterable[int]) -> list[int]:
-        """Return the numbers up to the first boundary."""
-        return list(takewhile(lambda at: at not in self.boundaries, numbers))
+    def _up_to_boundary(self, lines: Sequence[Quote]) -> Sequence[Quote]:
+        for position, line in enumerate(lines):
+            if line.line in self.boundaries:
+                return lines[:position]
+        return lines
 
-    def _telling(self, numbers: Iterable[int]) -> list[int]:
-        return [number for number in numbers if not NOT_AN_EXPECTATION.match(self.lines[number])]
+
+def _without_places(lines: Sequence[Quote]) -> Sequence[Quote]:
+    return [line for line in lines if not NOT_AN_EXPECTATION.match(line.text)]

@@ -1,12 +1,11 @@
-"""FailedTest: one test that a runner names as failed, and the search for the words of its error."""
+"""FailedTest: one test that a runner names as failed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Sequence
 
 
@@ -35,31 +34,10 @@ def unique(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
     return tuple(best.values())
 
 
-class Quote(NamedTuple):
-    """Words of the output and the number of their line."""
-
-    line: int
-    text: str
-
-
-def first_quote(
-    lines: Sequence[str], numbers: Sequence[int], patterns: Iterable[re.Pattern[str]]
-) -> Quote | None:
-    """Return what a pattern catches in the numbered lines; the first pattern that matches counts.
-
-    The first group that caught something is quoted, without groups the whole line.
-    """
-    for pattern in patterns:
-        for number in numbers:
-            match = pattern.match(lines[number])
-            if match:
-                caught = next(filter(None, match.groups()), lines[number])
-                return Quote(number, caught.strip())
-    return None
-
-
 def first_line(text: str) -> str:
     """Return the first line that is not blank, with the next one if it only announces that."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    shown = 2 if lines and lines[0].endswith(":") else 1
-    return " ".join(lines[:shown])
+    first = "".join(lines[:1])
+    if first.endswith(":"):
+        return " ".join(lines[:2])
+    return first

@@ -8,13 +8,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below, matching
-from pytest_ralph.failure.test_runs.blocks import EXCEPTION
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.test_runs.blocks import THROWN
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.quotes import (
+    Quote,
+    above,
+    below,
+    first_quote,
+    numbered,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +35,7 @@ PLACE = (
     r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
-    "<thrown>": rf"^\s*(?:\d+\) )?({EXCEPTION})",
+    "<thrown>": THROWN.pattern,
     "<compared>": (
         r"^\W{0,6}((?:expected|assert|got|actual|want|failed asserting|received|values? |should|is "
         r"|not |check|require).*)"
@@ -60,30 +67,35 @@ class Grammar:
 
     def may_occur_in(self, output: CommandOutput) -> bool:
         """Return whether all words of one alternative occur in the output."""
-        alternatives = [alternative.split() for alternative in self.words.split("|")]
-        return any(all(map(output.has, words)) for words in alternatives)
+        for alternative in self.words.split("|"):
+            if all(map(output.has, alternative.split())):
+                return True
+        return False
 
 
 @cache
 def load_grammars() -> dict[str, Grammar]:
     """Return the grammars by name, in the order in which they are tried."""
     text = Path(__file__).with_name("runners.rules").read_text(encoding="utf-8")
-    sections = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)[1:]
+    # The comment at the top of the file, then by turns the names and the bodies of sections.
+    _, *sections = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)
     names = sections[::2]
     bodies = sections[1::2]
-    return {name: _parse(body) for name, body in zip(names, bodies, strict=True)}
+    return dict(zip(names, map(_parse, bodies), strict=True))
 
 
 def _parse(body: str) -> Grammar:
     fields: dict[str, str] = {}
     errors: list[str] = []
-    for line in body.splitlines():
+    for line in filter(None, body.splitlines()):
         name, _, value = line.partition(" ")
         if name == "error":
             errors.append(value.strip())
-        elif name:
+        else:
             fields[name] = value.strip()
-    return Grammar(errors=tuple(errors) or DEFAULT_ERRORS, **fields)
+    if not errors:
+        return Grammar(**fields)
+    return Grammar(errors=errors, **fields)
 
 
 @cache
@@ -95,15 +107,14 @@ def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
     """Yield the failing tests by the first grammar that is recognised."""
     grammars = load_grammars()
     for runner, grammar in grammars.items():
-        found = list(read_blocks(output, grammar))
-        if not found:
-            continue
-        yield from found
-        # Beside tests that failed, the same runner may report files that it could not load.
-        loading = grammars.get(f"{runner} load")
-        if loading is not None:
-            yield from read_blocks(output, loading)
-        return
+        failed = list(read_blocks(output, grammar))
+        if failed:
+            yield from failed
+            # The same runner may also report files that it could not load.
+            loading = f"{runner} load"
+            if loading in grammars:
+                yield from read_blocks(output, grammars[loading])
+            return
 
 
 def read_blocks(output: CommandOutput, grammar: Grammar) -> Iterator[FailedTest]:
@@ -116,65 +127,75 @@ class _BlockReader:
     """Reads the failing tests of an output by one grammar."""
 
     def __init__(self, lines: Sequence[str], grammar: Grammar) -> None:
-        self.lines = lines
+        self.lines = numbered(lines)
+        self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
-        self.title = _compiled(grammar.title)
-        self.end = _compiled(grammar.ends)
 
     def read(self) -> Iterator[FailedTest]:
         line_above = _compiled(self.grammar.below)
-        for number, title in matching(self.title.match, self.lines):
-            above_title = line_above.match(self.lines[number - 1])
+        for number, title in self.titles.items():
+            above_title = line_above.match(self.lines[number - 1].text)
             if above_title is None or self._is_expected(number):
                 continue
             name = self._name(number, title, above_title)
+            if not name.text:
+                continue
             error = self._error(name.line, title)
-            is_test = error.text or not self.grammar.unsure
-            if name.text and is_test and not SUITE_COUNT.match(error.text):
+            if SUITE_COUNT.match(error.text):
+                continue
+            if error.text or not self.grammar.unsure:
                 yield FailedTest(name.text, error.text, error.line, not self.grammar.loads)
 
     def _name(self, number: int, title: re.Match[str], above_title: re.Match[str]) -> Quote:
         """Return the name that the title or the line above it catches, or that its block has."""
         if self.grammar.name:
-            numbers = [number, *self._block_below(number)]
-            return self._first(numbers, self.grammar.name) or Quote(number, "")
+            lines = [self.lines[number], *self._block_below(number)]
+            return _first(lines, self.grammar.name) or Quote(number, "")
+
         caught = title.groupdict()
-        if caught.get("method"):
-            return Quote(number, f"{caught['class']}.{caught['method']}")
-        groups = (*title.groups(), *above_title.groups())
-        names = [group for group in groups if group and group != caught.get("error")]
-        return Quote(number, names[0].strip() if names else "")
+        method = caught.get("method")
+        if method:
+            return Quote(number, f"{caught['class']}.{method}")
+
+        error = caught.get("error")
+        for group in (*title.groups(), *above_title.groups()):
+            if group and group != error:
+                return Quote(number, group.strip())
+        return Quote(number, "")
 
     def _is_expected(self, number: int) -> bool:
         """Return whether a line above the title says that the test was expected to fail."""
-        return self._first(self._block_above(number), self.grammar.unless) is not None
+        return _first(self._block_above(number), self.grammar.unless) is not None
 
     def _error(self, number: int, title: re.Match[str]) -> Quote:
         """Return the error that the title states, or that stands above or below it."""
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
+        error = _first(self._block_above(number), self.grammar.above)
+        if error:
+            return error
         block = self._block_below(number)
         if self.grammar.last:
             block.reverse()
-        return (
-            self._first(self._block_above(number), self.grammar.above)
-            or self._first(block, *self.grammar.errors)
-            or Quote(number, "")
-        )
+        return _first(block, *self.grammar.errors) or Quote(number, "")
 
-    def _first(self, numbers: Sequence[int], *patterns: str) -> Quote | None:
-        return first_quote(self.lines, numbers, map(_compiled, patterns))
+    def _block_below(self, number: int) -> list[Quote]:
+        """Return the lines below a title, up to the next title or the end of the block."""
+        block: list[Quote] = []
+        for line in self._until_end(below(self.lines, number, LONGEST_BLOCK)):
+            if line.line in self.titles:
+                break
+            block.append(line)
+        return block
 
-    def _block_below(self, number: int) -> list[int]:
-        """Return the numbers of the lines below a title, up to the next title or the end."""
+    def _block_above(self, number: int) -> list[Quote]:
+        """Return the lines above a title, the nearest first."""
+        return self._until_end(above(self.lines, number, LONGEST_BLOCK))
 
-        def goes_on(at: int) -> bool:
-            return not self.title.match(self.lines[at]) and not self.end.match(self.lines[at])
+    def _until_end(self, lines: Sequence[Quote]) -> list[Quote]:
+        return until(_compiled(self.grammar.ends).match, lines)
 
-        return list(takewhile(goes_on, below(self.lines, number, LONGEST_BLOCK)))
 
-    def _block_above(self, number: int) -> list[int]:
-        """Return the numbers of the lines above a title, the nearest first."""
-        lines_above = above(number, LONGEST_BLOCK)
-        return list(takewhile(lambda at: not self.end.match(self.lines[at]), lines_above))
+def _first(lines: Sequence[Quote], *patterns: str) -> Quote | None:
+    return first_quote(lines, map(_compiled, patterns))

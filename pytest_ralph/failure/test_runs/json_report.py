@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LARGEST = 2_000_000
 DEEPEST = 40
 MOST_TESTS = 200
-JSON_START = re.compile(r"^[{\[]", re.MULTILINE)
+JSON_LINE = re.compile(r"^[{\[].*", re.MULTILINE)
 # Words without which no JSON report speaks of a failing test.
 FAILING = re.compile(r'"(?:failed|fail|failures?|error)"|": ?false', re.IGNORECASE)
 NAMES = (
@@ -41,24 +41,26 @@ MESSAGES = ("message", "text", "value", "stack")
 
 def read(printed: str) -> Iterator[FailedTest]:
     """Yield the failing tests of a JSON report that stands in the printed text."""
-    if len(printed) > LARGEST or not FAILING.search(printed) or not NAMED.search(printed):
+    if len(printed) > LARGEST:
         return
-    yield from islice(_failed_in(printed), MOST_TESTS)
+    if FAILING.search(printed) and NAMED.search(printed):
+        yield from islice(_failed_in(printed), MOST_TESTS)
 
 
 def _failed_in(printed: str) -> Iterator[FailedTest]:
-    end = 0
-    for start in JSON_START.finditer(printed):
+    decoder = json.JSONDecoder()
+    is_first = True
+    for line in JSON_LINE.finditer(printed):
         # A stream has one value per line: `["fail", {"fullTitle": ...}]`, `{"check": ...}`.
-        line_end = printed.find("\n", start.start()) % (len(printed) + 1)
-        if end and not FAILING.search(printed, start.start(), line_end):
+        if not is_first and not FAILING.search(line[0]):
             continue
         try:
-            report, end = json.JSONDecoder().raw_decode(printed, start.start())
+            report, end = decoder.raw_decode(printed, line.start())
         except (ValueError, RecursionError):
             continue
+        is_first = False
         yield from _failed_below(report, DEEPEST)
-        if end > line_end:
+        if end > line.end():
             return
 
 
@@ -69,16 +71,9 @@ def _failed_below(value: Any, depth: int) -> Iterator[FailedTest]:
     if isinstance(value, list):
         for item in value:
             yield from _failed_below(item, depth - 1)
-    if not isinstance(value, dict):
-        return
-    has_failed_inside = False
-    for child in value.values():
-        if isinstance(child, (dict, list)):
-            for test in _failed_below(child, depth - 1):
-                has_failed_inside = True
-                yield test
-    if not has_failed_inside:
-        yield from _as_failed_test(value)
+    elif isinstance(value, dict):
+        inside = list(_failed_below(list(value.values()), depth))
+        yield from inside or _as_failed_test(value)
 
 
 def _as_failed_test(value: dict[str, Any]) -> Iterator[FailedTest]:
@@ -108,8 +103,8 @@ def _error_in(test: dict[str, Any]) -> str:
     """Return the first line of the error of a test, or an empty string."""
     for key in ERRORS:
         found = test.get(key)
-        if isinstance(found, list) and found:
-            found = found[0]
+        if isinstance(found, list):
+            found = next(iter(found), "")
         if isinstance(found, dict):
             found = next((found[part] for part in MESSAGES if found.get(part)), "")
         if isinstance(found, str) and found.strip():

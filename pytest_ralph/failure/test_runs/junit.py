@@ -34,28 +34,38 @@ FORBIDDEN = re.compile(
     r"|&#(?:x0*(?:[0-8bcefBCEF]|1[0-9a-fA-F])|0*(?:[0-8]|1[124-9]|2\d|3[01]));"
 )
 ELEMENT = re.compile(rf"<(/?)test(?:suites?|case)\b[^<>]{{0,{LONGEST_ATTRIBUTE}}}?(/?)>")
-ERROR_LINE = re.compile(r"^E {2,}(\S.*)$", re.MULTILINE)
+ERROR_LINE = re.compile(r"^E {2,}(\S.*\S|\S)\s*$", re.MULTILINE)
+# What pytest says of a file that it could not load.
+NOT_LOADED = "collection failure"
 
 
 def read_reports(reports: Iterable[Path | str], project: Project) -> Sequence[FailedTest]:
     """Return the failing tests of all reports that can be read."""
-    return tuple(test for report in reports for test in _read_report(Path(report), project))
+    tests: list[FailedTest] = []
+    for report in reports:
+        text = _text_of(Path(report))
+        tests += _read_text(text, project)
+    return tuple(tests)
 
 
-def _read_report(path: Path, project: Project) -> Sequence[FailedTest]:
+def _text_of(report: Path) -> str:
+    """Return the text of a report, empty if it is too large or cannot be read."""
     try:
-        if path.stat().st_size > LARGEST:
-            return ()
-        text = read_regular(path).decode("utf-8", "replace")
+        if report.stat().st_size > LARGEST:
+            return ""
+        return read_regular(report).decode("utf-8", "replace")
     except (OSError, ValueError):
-        return ()
-    return _read_text(text, project)
+        return ""
 
 
 def read_printed(output: CommandOutput) -> Sequence[FailedTest]:
     """Return the failing tests of a report that stands in the output."""
-    printed = PRINTED.search(output.text) if output.has("testcase") else None
-    return _read_text(printed[0], Project(None)) if printed else ()
+    if not output.has("testcase"):
+        return ()
+    printed = PRINTED.search(output.text)
+    if not printed:
+        return ()
+    return _read_text(printed[0], Project(None))
 
 
 def _read_text(text: str, project: Project) -> Sequence[FailedTest]:
@@ -98,9 +108,7 @@ def _failed_tests(source: str, project: Project) -> Iterator[FailedTest]:
     for case in _cases(report):
         for result in case.result:
             if isinstance(result, (Error, Failure)):
-                message = str(result.message or "")
-                text = str(result.text or "")
-                yield _failed_test(case, message, text, project)
+                yield _failed_test(case, result.message or "", result.text or "", project)
                 break
 
 
@@ -117,14 +125,15 @@ def _cases(report: Iterable[object]) -> Iterator[TestCase]:
 
 
 def _failed_test(case: TestCase, message: str, text: str, project: Project) -> FailedTest:
-    could_not_load = message == "collection failure" or not case.name
-    marked = ERROR_LINE.search(text)
-    if marked and (could_not_load or not message):
-        error = marked[1].strip()
-    else:
-        error = first_line(f"{message}\n{text}")
+    is_named = bool(case.name) and message != NOT_LOADED
+    error = first_line(f"{message}\n{text}")
+    if not is_named or not message:
+        marked = ERROR_LINE.search(text)
+        if marked:
+            error = marked[1]
     name = _name(case, project)
-    return FailedTest(name, error, named=not could_not_load, details=_details(case, text))
+    details = _details(case, text)
+    return FailedTest(name, error, named=is_named, details=details)
 
 
 def _details(case: TestCase, text: str) -> str:
@@ -134,8 +143,9 @@ def _details(case: TestCase, text: str) -> str:
         text = f"{text[:half]}\n{text[-half:]}"
     attributes = case._elem.attrib  # noqa: SLF001 - TestCase does not offer them
     place = attributes.get("file", "")
-    if place and attributes.get("line"):
-        place = f"{place}:{attributes['line']}"
+    line = attributes.get("line")
+    if place and line:
+        place = f"{place}:{line}"
     return f"{text}\n{place}"
 
 
@@ -146,5 +156,6 @@ def _name(case: TestCase, project: Project) -> str:
     for length in range(len(parts), 0, -1):
         file = "/".join(parts[:length]) + ".py"
         if file in project.files:
-            return "::".join([file, *parts[length:], name])
+            inner_classes = parts[length:]
+            return "::".join([file, *inner_classes, name])
     return name

@@ -70,13 +70,17 @@ def name_in(title: str) -> str:
     name = title.strip()
     for pattern in BEFORE:
         name = pattern.sub("", name)
+
     shortened = ""
     while name != shortened:
         shortened = name
         for pattern in BEHIND:
             # A place may be all there is.
             name = pattern.sub("", name).strip(RULERS) or name.strip(RULERS)
-    name = _with_class(QUOTED.sub(r"\2", IN_SUITE.sub(r"\1", name)))
+
+    name = IN_SUITE.sub(r"\1", name)
+    name = QUOTED.sub(r"\2", name)
+    name = _with_class(name)
     if len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
         return ""
     return name
@@ -87,5 +91,6 @@ def _with_class(name: str) -> str:
     match = OF_CLASS.match(name)
     if match is None:
         return name
-    method = f".{match['name']}"
-    return match["class"] if match["class"].endswith(method) else match["class"] + method
+    method = match["name"]
+    owner = match["class"].removesuffix(f".{method}")
+    return f"{owner}.{method}"

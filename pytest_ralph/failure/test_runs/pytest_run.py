@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import indent_of, matching
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.quotes import Quote, first_quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,9 +42,7 @@ CHAINED = re.compile(
 )
 # What a plugin says about a test that it ran in a process of its own.
 PLACED_ERROR = re.compile(r"^\S+:\d+: (?!in )(\S+ \S.*)$")
-ANY_LINE = re.compile(r".")
-SHORTENED = "..."
-TRACEBACK = "Traceback"
+NOT_BLANK = re.compile(r".")
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -52,22 +51,25 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     tests = list(_summarised(output, errors))
     if tests:
         yield from tests
-    elif errors and any(FAILURES.match(line) for line in output.lines):
+    elif any(map(FAILURES.match, output.lines)):
         for title, (at, error) in errors.items():
             yield FailedTest(title, error, at)
 
 
 def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[FailedTest]:
     """Yield the tests of the summary, each with the error of its block."""
-    rows = list(_rows(output.lines))
-    found = [_error_of(match["name"].strip(), match["subtest"], errors) for _, match in rows]
-    if not any(found) and len(rows) == len(errors):
+    rows = dict(_rows(output.lines))
+    block_errors = [_error_of(row, errors) for row in rows.values()]
+    if not any(block_errors) and len(rows) == len(errors):
         # A plugin may give its blocks titles of its own.
-        found = list(errors.values())
-    for (number, match), block_error in zip(rows, found, strict=True):
-        shown = Quote(number, match[0].strip())
-        at, error = block_error or _whole_error(output.lines, match["error"]) or shown
-        yield FailedTest(match["name"].strip(), error, at, _is_test(match))
+        block_errors = list(errors.values())
+
+    for (number, row), block_error in zip(rows.items(), block_errors, strict=True):
+        error = block_error or _whole_error(output.lines, row)
+        if error is None:
+            error = Quote(number, row.string.strip())
+        name = row["name"].strip()
+        yield FailedTest(name, error.text, error.line, _is_test(row))
 
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -81,66 +83,87 @@ def _is_test(row: re.Match[str]) -> bool:
     return "::" in row["name"] or BARE_TEST.match(row.string) is not None
 
 
-def _error_of(name: str, subtest: str | None, errors: Mapping[str, Quote]) -> Quote | None:
+def _error_of(row: re.Match[str], errors: Mapping[str, Quote]) -> Quote | None:
     """Return the error of a test: `test_a.py::TestX::test_y` has the title `TestX.test_y`."""
-    title = name
-    if "::" in name:
-        title = ".".join(name.split("::")[1:])
-    if subtest and f"{title} {subtest}" in errors:
-        return errors[f"{title} {subtest}"]
+    file, *names = row["name"].strip().split("::")
+    title = ".".join(names) or file
     # A function inside another function has only its own name as title.
-    own_name = name.rsplit("::", 1)[-1]
-    return errors.get(name) or errors.get(title) or errors.get(own_name)
+    own_name = names[-1] if names else file
+    for candidate in (f"{title} {row['subtest']}", title, own_name):
+        if candidate in errors:
+            return errors[candidate]
+    return None
 
 
-def _whole_error(lines: Sequence[str], shortened: str | None) -> Quote | None:
+def _whole_error(lines: Sequence[str], row: re.Match[str]) -> Quote | None:
     """Return the line that the summary shortens to the width of the terminal."""
-    if not shortened or not shortened.endswith(SHORTENED):
+    shortened = row["error"] or ""
+    if not shortened.endswith("..."):
         return None
-    beginning = shortened.removesuffix(SHORTENED)
+    beginning = shortened.removesuffix("...")
     for number, line in enumerate(lines):
-        text = line[1:] if MARKED.match(line) else line
+        text = line
+        if MARKED.match(line):
+            text = line[1:]
         if text.strip().startswith(beginning):
             return Quote(number, text.strip())
     return None
 
 
 def _errors_by_title(lines: Sequence[str]) -> dict[str, Quote]:
-    blocks: dict[str, list[int]] = {}
-    title = ""
+    """Return the error of each titled block that has one."""
+    errors: dict[str, Quote] = {}
+    for title, block in _titled_blocks(lines).items():
+        error = _error_of_block(block)
+        if error is not None:
+            errors[title] = error
+    return errors
+
+
+def _titled_blocks(lines: Sequence[str]) -> dict[str, list[Quote]]:
+    blocks: dict[str, list[Quote]] = {}
+    block: list[Quote] | None = None
     for number, line in enumerate(lines):
         # Most lines are no rulers: look at their beginning before matching a pattern.
         is_ruler = line.startswith(("_", "=", "-"))
-        match = TITLE.match(line) if is_ruler else None
-        if match:
-            title = match[1]
-            blocks[title] = []
+        title = TITLE.match(line) if is_ruler else None
+        if title:
+            block = blocks[title[1]] = []
         elif is_ruler and END_OF_BLOCK.match(line):
-            title = ""
-        elif title:
-            blocks[title].append(number)
-    errors = {title: _error_of_block(lines, block) for title, block in blocks.items()}
-    return {title: error for title, error in errors.items() if error is not None}
+            block = None
+        elif block is not None:
+            block.append(Quote(number, line))
+    return blocks
 
 
-def _error_of_block(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
+def _error_of_block(block: Sequence[Quote]) -> Quote | None:
     """Return the error of a titled block, of the last exception if several are chained."""
-    for position, number in enumerate(block):
-        if CHAINED.search(lines[number]):
-            return _error_of_block(lines, block[position + 1 :])
-    marked = [number for number in block if MARKED.match(lines[number])]
-    if marked:
-        least_indented = min(marked, key=lambda number: indent_of(lines[number][1:]))
-        error = lines[least_indented][1:].strip()
-        return Quote(least_indented, "" if NO_MESSAGE.match(error) else error)
-    return first_quote(lines, block, [EXCEPTION_GROUP]) or _plain_error(lines, block)
+    block = _last_exception(block)
+    marked = [line for line in block if MARKED.match(line.text)]
+    if not marked:
+        return first_quote(block, [EXCEPTION_GROUP]) or _plain_error(block)
+
+    least_indented = min(marked, key=lambda line: indent_of(line.text[1:]))
+    error = least_indented.text[1:].strip()
+    if NO_MESSAGE.match(error):
+        error = ""
+    return Quote(least_indented.line, error)
 
 
-def _plain_error(lines: Sequence[str], block: Sequence[int]) -> Quote | None:
+def _last_exception(block: Sequence[Quote]) -> Sequence[Quote]:
+    """Return the lines below the last that says that one exception led to another."""
+    start = 0
+    for next_position, line in enumerate(block, start=1):
+        if CHAINED.search(line.text):
+            start = next_position
+    return block[start:]
+
+
+def _plain_error(block: Sequence[Quote]) -> Quote | None:
     """Return the error of a block without `E` lines (`--tb=native`, doctest, unittest)."""
-    plain = [number for number in block if lines[number].strip() and not FRAME.match(lines[number])]
-    if any(lines[number].startswith(TRACEBACK) for number in plain):
-        raised = first_quote(lines, plain[::-1], [EXCEPTION])
+    plain = [line for line in block if not FRAME.match(line.text)]
+    if any(line.text.startswith("Traceback") for line in plain):
+        raised = first_quote(plain[::-1], [EXCEPTION])
         if raised:
             return raised
-    return first_quote(lines, plain, [ANY_LINE]) or first_quote(lines, block, [PLACED_ERROR])
+    return first_quote(plain, [NOT_BLANK]) or first_quote(block, [PLACED_ERROR])

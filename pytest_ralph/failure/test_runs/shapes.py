@@ -13,14 +13,15 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
-from pytest_ralph.failure.lines import below, indent_of, matching, numbers_of
+from pytest_ralph.failure.lines import indent_of, matching, numbers_of
 from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, unique
+from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.names import name_in
+from pytest_ralph.failure.test_runs.quotes import below, first_quote, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -175,12 +176,17 @@ def marked_lines(output: CommandOutput) -> frozenset[int]:
 
 def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     """Return the failing tests by the shape that names as many as are counted, else the first."""
-    strong, weak = _ShapeReader(output.lines).shapes()
+    reader = _ShapeReader(output.lines)
+    strong = reader.strong_shapes()
+    shapes = [*strong, *reader.weak_shapes()]
     counts = failed_counts(output)
-    counted = [tests for tests in (*strong, *weak) if len(tests) in counts]
-    # Some runners mark both a file and the only test in it.
-    best = max(counted, key=_merit) if counted else next(filter(None, strong), ())
-    return _with_errors(best, (*strong, *weak))
+    counted = [tests for tests in shapes if len(tests) in counts]
+    if counted:
+        return _with_errors(max(counted, key=_merit), shapes)
+    for tests in strong:
+        if tests:
+            return _with_errors(tests, shapes)
+    return ()
 
 
 def failed_counts(output: CommandOutput) -> set[int]:
@@ -190,29 +196,32 @@ def failed_counts(output: CommandOutput) -> set[int]:
         if not COUNTED_WORD.search(line):
             continue
         found = [int(one or other) for one, other in COUNTS.findall(line)]
+        counts.update(found)
         # "2 failures, 1 error" are three tests.
-        counts.update(found, [sum(found)])
+        counts.add(sum(found))
     return counts - {0}
 
 
 def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
-    """Order shapes that name as many tests as are counted: the one that says most comes last."""
+    """Order shapes that name as many tests as are counted: the one that says most comes last.
+
+    Some runners mark both a file and the only test in it.
+    """
+    are_files = all(_is_file(test.name) for test in tests)
     have_group = all(" / " in test.name for test in tests)
-    return not _are_files(tests), len(tests), have_group
+    return not are_files, len(tests), have_group
 
 
 def _with_errors(
     tests: Sequence[FailedTest], shapes: Iterable[Sequence[FailedTest]]
 ) -> Sequence[FailedTest]:
     """Return the tests with the errors that another shape gives for the same names."""
-    if all(test.error for test in tests):
-        return tests
-    known = {test.name: test for shape in shapes for test in shape if test.error}
-    return [test if test.error else known.get(test.name, test) for test in tests]
-
-
-def _are_files(tests: Iterable[FailedTest]) -> bool:
-    return all(_is_file(test.name) for test in tests)
+    known: dict[str, FailedTest] = {}
+    for shape in (*shapes, tests):
+        for test in shape:
+            if test.error:
+                known[test.name] = test
+    return [known.get(test.name, test) for test in tests]
 
 
 def _is_file(name: str) -> bool:
@@ -226,8 +235,22 @@ def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
     suite the longer name stays.
     """
     found = unique(tests)
-    ends = {test.name.rpartition(" > ")[2] for test in found if " > " in test.name}
-    return [test for test in found if not _is_file(test.name) and test.name not in ends] or found
+    left_out = set()
+    for test in found:
+        suite, _, own_name = test.name.rpartition(" > ")
+        if suite:
+            left_out.add(own_name)
+        if _is_file(test.name):
+            left_out.add(test.name)
+    return [test for test in found if test.name not in left_out] or found
+
+
+def _first_match(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    for pattern in patterns:
+        match = pattern.search(text)
+        if match:
+            return match
+    return None
 
 
 class Title(NamedTuple):
@@ -244,9 +267,9 @@ class _ShapeReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = [LEVEL.sub("", line) for line in lines]
 
-    def shapes(self) -> tuple[Sequence[Sequence[FailedTest]], Sequence[Sequence[FailedTest]]]:
-        """Return the tests in each shape, and in those that count only if they are counted."""
-        strong = (
+    def strong_shapes(self) -> Sequence[Sequence[FailedTest]]:
+        """Return the tests in each shape that means failing tests by itself."""
+        shapes = (
             self._listed(),
             self._matching(*SENTENCES),
             self._matching(MARKED),
@@ -255,65 +278,76 @@ class _ShapeReader:
             self._indented(),
             self._above_thrown(),
         )
-        weak = (
-            *map(self._matching, (NUMBERED, IN_RULER, WEAKLY_MARKED, TITLED, IN_GROUP)),
+        return [self._tests(titles) for titles in shapes]
+
+    def weak_shapes(self) -> Sequence[Sequence[FailedTest]]:
+        """Return the tests in each shape that counts only if it names as many as are counted."""
+        shapes = (
+            self._numbered(),
+            self._matching(IN_RULER),
+            self._matching(WEAKLY_MARKED),
+            self._matching(TITLED),
+            self._matching(IN_GROUP),
             self._below_rulers(),
         )
-        in_table = self._tests(self._matching(IN_COLUMN))
-        return (
-            [self._tests(titles) for titles in strong],
-            [*map(self._tests, weak), [self._with_row(test) for test in in_table]],
-        )
+        return [*map(self._tests, shapes), self._in_table()]
 
     def _listed(self) -> Iterator[Title]:
         """Yield the numbered or marked items below a heading such as "Failures:"."""
         last_line = -LONGEST_BLOCK - 1
-        are_numbered: bool | None = None
+        first_item: re.Match[str] | None = None
         for number, line in enumerate(self.lines):
             if HEADING.match(line):
                 last_line = number
-                are_numbered = None
+                first_item = None
                 continue
-            match = ITEM.match(line)
-            if match is None or number - last_line > LONGEST_BLOCK:
+            item = ITEM.match(line)
+            if item is None or number - last_line > LONGEST_BLOCK:
                 continue
-            is_numbered = match["number"] is not None
-            if are_numbered is None:
-                are_numbered = is_numbered
-            if is_numbered is not are_numbered:
+            first_item = first_item or item
+            if bool(item["number"]) is not bool(first_item["number"]):
                 # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
-            title = self._whole_title(match["name"], number)
+            title = self._whole_title(item["name"], number)
             yield Title(number, self._with_suite(title, line))
+
+    def _numbered(self) -> Iterator[Title]:
+        """Yield the numbered heads of blocks."""
+        for number, match in matching(NUMBERED.match, self.lines):
+            yield Title(number, self._whole_title(match["name"], number))
 
     def _indented(self) -> Iterator[Title]:
         """Yield the indented lines below a heading such as "Failed scenarios:"."""
-        for number, heading in matching(HEADING.match, self.lines):
-            if not NAMES_TESTS.search(heading.string):
+        for heading in numbers_of(HEADING.match, self.lines):
+            if not NAMES_TESTS.search(self.lines[heading]):
                 continue
-            printed = (at for at in below(self.lines, number, LONGEST_BLOCK) if self.lines[at])
-            for at in takewhile(lambda at: self.lines[at].startswith((" ", "\t")), printed):
-                yield Title(at, self.lines[at].strip())
+            for number, line in below(self._blocks.lines, heading, LONGEST_BLOCK):
+                if indent_of(line):
+                    yield Title(number, line.strip())
+                elif line:
+                    break
 
     def _matching(self, *patterns: re.Pattern[str]) -> Iterator[Title]:
         """Yield what a pattern catches as the name, or what stands before its match."""
         for number, line in enumerate(self.lines):
-            match = next(filter(None, (pattern.search(line) for pattern in patterns)), None)
-            if match is None:
-                continue
-            caught = match.groupdict("")
-            text = caught.get("name") or _before(line, match)
-            if match.re is NUMBERED:
-                text = self._whole_title(text, number)
-            yield Title(number, text, caught.get("error", ""))
+            match = _first_match(patterns, line)
+            if match:
+                caught = match.groupdict("")
+                name = caught.get("name") or _before(match)
+                yield Title(number, name, caught.get("error", ""))
 
-    def _with_row(self, test: FailedTest) -> FailedTest:
-        """Return a test of a table with its row as error, if that says more than that it failed."""
-        row = self.lines[test.line].strip()
-        if test.error or row.lower().endswith(("fail", "failed")):
-            return test
-        return replace(test, error=row)
+    def _in_table(self) -> Sequence[FailedTest]:
+        """Return the tests of a table, with the row as error if no block below gives one."""
+        tests = []
+        for test in self._tests(self._matching(IN_COLUMN)):
+            row = self.lines[test.line].strip()
+            says_more = not row.lower().endswith(("fail", "failed"))
+            if says_more and not test.error:
+                tests.append(replace(test, error=row))
+            else:
+                tests.append(test)
+        return tests
 
     def _above_thrown(self) -> Iterator[Title]:
         """Yield what is weakly marked, if an AssertionError follows at once."""
@@ -323,63 +357,65 @@ class _ShapeReader:
             if ASSERTION.match(thrown):
                 yield title
 
+    def _below_rulers(self) -> Iterator[Title]:
+        """Yield names below a ruler, if the block below says why they failed."""
+        for ruler in self._rulers:
+            lines_below = below(self._blocks.lines, ruler + 1, LONGEST_BLOCK)
+            block = until(RULER.match, lines_below)
+            because = first_quote(block, [FAILED_BECAUSE])
+            if because:
+                yield Title(because.line, self.lines[ruler + 1], because.text)
+
+    def _between_rulers(self) -> Iterator[Title]:
+        """Yield names between two rulers, if the block below says that they failed."""
+        for first, second in pairwise(self._rulers):
+            name = self.lines[first + 1]
+            # Below the name may stand a description.
+            if second - first not in (2, 3) or COLUMNS.search(name):
+                continue
+            block = self._blocks.below(second)
+            if any(FAILED_WORD.search(line.text) for line in block):
+                yield Title(second, name)
+
     @cached_property
     def _rulers(self) -> Sequence[int]:
         return numbers_of(RULER.match, self.lines)
 
-    def _below_rulers(self) -> Iterator[Title]:
-        """Yield names below a ruler, if the block below says why they failed."""
-        ends = [*self._rulers[1:], len(self.lines)]
-        for ruler, end in zip(self._rulers, ends, strict=False):
-            for at in range(ruler + 2, min(end, ruler + LONGEST_BLOCK)):
-                because = FAILED_BECAUSE.match(self.lines[at])
-                if because:
-                    yield Title(at, self.lines[ruler + 1], because["error"])
-                    break
-
-    def _between_rulers(self) -> Iterator[Title]:
-        """Yield names between two rulers, if the block below says that they failed."""
-        rulers = set(self._rulers)
-        for number, name in enumerate(self.lines):
-            if number - 1 not in rulers or number in rulers or COLUMNS.search(name):
-                continue
-            # Below the name may stand a description.
-            second = next((at for at in (number + 1, number + 2) if at in rulers), None)
-            if second and any(map(FAILED_WORD.search, self._blocks.lines_below(second))):
-                yield Title(second, name)
-
     def _tests(self, titles: Iterable[Title]) -> Sequence[FailedTest]:
         """Return the tests with these titles, apart from those that are no name."""
-        tests = (self._test(title) for title in titles)
-        return _distinct(islice(filter(None, tests), MOST_TESTS))
+        tests = filter(None, map(self._test, titles))
+        return _distinct(islice(tests, MOST_TESTS))
 
     def _test(self, title: Title) -> FailedTest | None:
+        """Return the test with this title, unless that is no name."""
         number, text, error = title
-        stated = next(filter(None, (pattern.match(text) for pattern in STATED)), None)
+        stated = _first_match(STATED, text)
         if stated:
             text = stated["name"]
             error = stated["error"]
         name = name_in(text)
         if not name:
             return None
-        found = Quote(number, error) if error else self._blocks.expectation(number)
-        return FailedTest(name, found.text, found.line)
+        if error:
+            return FailedTest(name, error, number)
+        expectation = self._blocks.expectation(number)
+        return FailedTest(name, expectation.text, expectation.line)
 
     def _with_suite(self, title: str, item: str) -> str:
         """Return the title with its suite, if it has the same number elsewhere."""
-        number, bracket, _ = item.strip().partition(") ")
-        if not bracket:
-            return title
+        number = item.strip().partition(") ")[0]
         own_name = title.removesuffix(":")
-        elsewhere = self._numbered.get(number, ())
-        return next((whole for whole in elsewhere if whole.endswith(f" {own_name}")), title)
+        for whole in self._names_by_number.get(number, ()):
+            if whole.endswith(f" {own_name}"):
+                return whole
+        return title
 
     @cached_property
-    def _numbered(self) -> Mapping[str, Sequence[str]]:
+    def _names_by_number(self) -> Mapping[str, Sequence[str]]:
         """What is printed behind each number."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for _, match in matching(NUMBERED.match, self.lines):
-            number, _, _ = match[0].strip().partition(")")
+            number = match[0].strip().partition(")")[0]
             found[number].append(match["name"])
         return found
 
@@ -399,26 +435,26 @@ class _ShapeReader:
 
     @cached_property
     def _blocks(self) -> Blocks:
-        return Blocks(self.lines, self._boundaries())
-
-    def _boundaries(self) -> frozenset[int]:
-        """Numbers of the lines at which a block ends."""
-        found = set()
-        for number, line in enumerate(self.lines):
-            is_title = ITEM.match(line) or MARKED.match(line) or PASSED.match(line)
-            is_passed = line.endswith(PASSED_ENDINGS) and PASSED_AT_END.search(line)
-            # "Assertion with == failed" is what the block says.
-            is_said = "ssertion" in line and line.endswith(" failed")
-            if not is_said:
-                is_title = is_title or END_MARK.search(line)
-            # Most lines lack the word: test for it before searching with a pattern.
-            is_summary = "fail" in line.lower() and TEST_SUMMARY.search(line)
-            if is_title or is_passed or is_summary:
-                found.add(number)
-        return frozenset(found)
+        return Blocks(self.lines, frozenset(numbers_of(_ends_block, self.lines)))
 
 
-def _before(line: str, mark: re.Match[str]) -> str:
+def _ends_block(line: str) -> bool:
+    """Return whether a line is the title of another test, or a summary."""
+    if ITEM.match(line) or MARKED.match(line) or PASSED.match(line):
+        return True
+    if line.endswith(PASSED_ENDINGS) and PASSED_AT_END.search(line):
+        return True
+    # Most lines lack the word: test for it before searching with a pattern.
+    if "fail" in line.lower() and TEST_SUMMARY.search(line):
+        return True
+    if "ssertion" in line and line.endswith(" failed"):
+        # "Assertion with == failed" is what the block says.
+        return False
+    return END_MARK.search(line) is not None
+
+
+def _before(mark: re.Match[str]) -> str:
     """Return the name before a mark."""
-    before = line[: mark.start()]
-    return before.rstrip(" \t.…:=>→-").lstrip(TREE).removeprefix("test ").removeprefix("Running ")
+    before = mark.string[: mark.start()]
+    name = before.rstrip(" \t.…:=>→-").lstrip(TREE)
+    return name.removeprefix("test ").removeprefix("Running ")

@@ -9,14 +9,22 @@ not ok 1 - adds
 from __future__ import annotations
 
 import re
-from itertools import takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below, matching, numbers_of
-from pytest_ralph.failure.test_runs.failed_test import FailedTest, Quote, first_quote
+from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.test_runs.failed_test import FailedTest
+from pytest_ralph.failure.test_runs.quotes import (
+    Quote,
+    above,
+    below,
+    first_quote,
+    numbered,
+    until,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -27,9 +35,8 @@ NOT_OK = re.compile(
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
 END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
-# A message of several lines starts on the next line, and a value that opens a bracket goes on.
+# A message of several lines starts on the next line.
 BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
-OPENS_BRACKET = ("{", "[", "(")
 # Of two values the one that was expected, which says less than the title of an assertion.
 VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$")
 # Explanations, the most telling first.
@@ -55,14 +62,12 @@ PERL_EXPLANATIONS = (
 STATED = re.compile(r"^(?P<name>.+?)(?:: | \()(?:got|expected|want)\b.*$")
 # Without a block of data, what was thrown stands below.
 PLAIN_TEXT = re.compile(r"^\s+(\S.*)$")
-DATA_BLOCK = "---"
-END_OF_DATA = "..."
 # node passes on what a file threw as a comment above the line of the file.
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
 LONGEST_BLOCK = 40
 # What bats calls its attempt to find the tests of a file.
-LOADING = frozenset({"bats-gather-tests"})
+LOADING = "bats-gather-tests"
 
 
 def read(output: CommandOutput) -> Iterator[FailedTest]:
@@ -71,92 +76,103 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     An assertion is not a test: if the test around it is announced, the test has failed, with the
     words of its assertion.
     """
-    if not output.has("ok"):
-        return
-    announcements = numbers_of(SUBTEST.match, output.lines)
-    announced = min(announcements, default=len(output.lines))
-    perl_titles = _perl_titles(output.lines)
-    for number, name in _innermost(output.lines):
-        stated = STATED.match(name)
-        if stated:
-            yield FailedTest(stated["name"], output.lines[number].strip(), number)
-            continue
-        whole = Quote(number, output.lines[number].strip())
-        _, _, own_name = output.lines[number].partition(" - ")
-        at = perl_titles.get(own_name, number)
-        found = first_quote(output.lines, _block(output.lines, at), PERL_EXPLANATIONS)
-        found = found or _explanation(output.lines, number, has_title=number > announced)
-        at, error = found or whole
-        yield FailedTest(name, error, at, named=name not in LOADING)
+    if output.has("ok"):
+        yield from _TapReader(output.lines).read()
 
 
-def _innermost(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and names of the lines that say `not ok` of nothing printed above them."""
-    tests = {match.groups() for _, match in matching(SUBTEST.match, lines)}
-    failed = list(matching(NOT_OK.match, lines))
-    indent_above = ""
-    for position, (number, match) in enumerate(failed):
-        indent, name = match.groups()
-        contains_last = len(indent) < len(indent_above)
-        indent_above = indent
-        if contains_last and not _is_test(lines, number):
-            continue
-        if (indent, name) not in tests:
-            name = _test_around(failed[position + 1 :], indent, tests) or name
-        yield number, name
+class _TapReader:
+    """Reads the failing tests of one stream.
 
-
-def _is_test(lines: Sequence[str], number: int) -> bool:
-    """Return whether node says that a test with parts failed, not a suite of tests."""
-    block = [lines[at].strip() for at in _block(lines, number)]
-    return "failureType: 'subtestsFailed'" in block and "type: 'suite'" not in block
-
-
-def _test_around(
-    failed_below: Iterable[tuple[int, re.Match[str]]], indent: str, tests: Collection[object]
-) -> str:
-    """Return the name of the test that contains an assertion; it is printed below it."""
-    for _, match in failed_below:
-        if len(match["indent"]) < len(indent):
-            return match["name"] if match.groups() in tests else ""
-    return ""
-
-
-def _explanation(lines: Sequence[str], number: int, *, has_title: bool) -> Quote | None:
-    """Return what the block below a failing test says, or what its file threw above it.
-
-    Below tests that are announced stand assertions, whose titles say more than one value.
+    `announced` has the line number of each announced test, by its indentation and name,
+    `perl_titles` where Perl writes to stderr about a test, by its name.
     """
-    block = _block(lines, number)
-    for at in block[:-1]:
-        if BLOCK_MESSAGE.match(lines[at]):
-            return Quote(at + 1, lines[at + 1].strip())
-    patterns = [one for one in EXPLANATIONS if one is not VALUE or not has_title]
-    if not any(lines[at].strip() == DATA_BLOCK for at in block):
-        patterns.append(PLAIN_TEXT)
-    values = [at for at in block if not lines[at].endswith(OPENS_BRACKET)]
-    return first_quote(lines, values, patterns) or _thrown_above(lines, number)
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = numbered(lines)
+        self.not_ok = list(matching(NOT_OK.match, lines))
+        self.announced: dict[tuple[str | None, ...], int] = {}
+        for number, match in matching(SUBTEST.match, lines):
+            self.announced.setdefault(match.groups(), number)
+        self.perl_titles: dict[str, int] = {}
+        for number, match in matching(PERL_TITLE.match, lines):
+            self.perl_titles[match[1]] = number
 
-def _perl_titles(lines: Sequence[str]) -> dict[str, int]:
-    """Return where Perl writes to stderr about its tests, by the name of the test."""
-    return {match[1]: number for number, match in matching(PERL_TITLE.match, lines)}
+    def read(self) -> Iterator[FailedTest]:
+        for number, name in self._innermost():
+            line = self.lines[number].text.strip()
+            stated = STATED.match(name)
+            if stated:
+                yield FailedTest(stated["name"], line, number)
+                continue
+            error = self._perl_explanation(number) or self._explanation(number)
+            if error is None:
+                error = Quote(number, line)
+            yield FailedTest(name, error.text, error.line, named=name != LOADING)
 
+    def _innermost(self) -> Iterator[tuple[int, str]]:
+        """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
+        indent_above = ""
+        for position, (number, match) in enumerate(self.not_ok):
+            indent, name = match.groups()
+            contains_last = len(indent) < len(indent_above)
+            indent_above = indent
+            if contains_last and not self._is_test(number):
+                continue
+            if match.groups() not in self.announced:
+                name = self._test_around(position, indent) or name
+            yield number, name
 
-def _block(lines: Sequence[str], number: int) -> list[int]:
-    """Return the numbers of the lines that explain a failing test."""
-    lines_below = below(lines, number, LONGEST_BLOCK)
-    block = list(takewhile(lambda at: not END_OF_BLOCK.match(lines[at]), lines_below))
-    opening = "".join(lines[at] for at in block[:1])
-    if opening.strip() != DATA_BLOCK:
-        return block
-    # What stands below the data belongs to the next test.
-    closing = opening.replace(DATA_BLOCK, END_OF_DATA)
-    return list(takewhile(lambda at: lines[at] != closing, block))
+    def _is_test(self, number: int) -> bool:
+        """Return whether node says that a test with parts failed, not a suite of tests."""
+        fields = [line.text.strip() for line in self._block(number)]
+        return "failureType: 'subtestsFailed'" in fields and "type: 'suite'" not in fields
 
+    def _test_around(self, position: int, indent: str) -> str:
+        """Return the name of the test that contains an assertion; it is printed below it."""
+        for _, match in self.not_ok[position + 1 :]:
+            if len(match["indent"]) >= len(indent):
+                continue
+            if match.groups() in self.announced:
+                return match["name"]
+            break
+        return ""
 
-def _thrown_above(lines: Sequence[str], number: int) -> Quote | None:
-    """Return what a file threw that could not be loaded: below its name stands nothing."""
-    lines_above = above(number, LONGEST_BLOCK)
-    since_last = list(takewhile(lambda at: not RESULT.match(lines[at]), lines_above))
-    return first_quote(lines, since_last, [THROWN])
+    def _perl_explanation(self, number: int) -> Quote | None:
+        """Return the two values that Perl writes to stderr, apart from the line of the test."""
+        _, _, title = self.lines[number].text.partition(" - ")
+        block = self._block(self.perl_titles.get(title, number))
+        return first_quote(block, PERL_EXPLANATIONS)
+
+    def _explanation(self, number: int) -> Quote | None:
+        """Return what the block below a failing test says, or what its file threw above it."""
+        block = self._block(number)
+        for line, line_below in pairwise(block):
+            if BLOCK_MESSAGE.match(line.text):
+                return Quote(line_below.line, line_below.text.strip())
+
+        # A value that opens a bracket goes on below.
+        values = [line for line in block if not line.text.endswith(("{", "[", "("))]
+        patterns = list(EXPLANATIONS)
+        if min(self.announced.values(), default=number) < number:
+            # It may be an assertion of an announced test: its title says more than one value.
+            patterns.remove(VALUE)
+        if all(line.text.strip() != "---" for line in block):
+            patterns.append(PLAIN_TEXT)
+        return first_quote(values, patterns) or self._thrown_above(number)
+
+    def _block(self, number: int) -> list[Quote]:
+        """Return the lines that explain a failing test."""
+        block = until(END_OF_BLOCK.match, below(self.lines, number, LONGEST_BLOCK))
+        if not block:
+            return []
+        opening = block[0].text
+        if opening.strip() != "---":
+            return block
+        # What stands below the data belongs to the next test.
+        closing = opening.replace("---", "...")
+        return until(lambda text: text == closing, block)
+
+    def _thrown_above(self, number: int) -> Quote | None:
+        """Return what a file threw that could not be loaded: below its name stands nothing."""
+        since_last = until(RESULT.match, above(self.lines, number, LONGEST_BLOCK))
+        return first_quote(since_last, [THROWN])
