@@ -53,15 +53,13 @@ class CommandOutput:
 
     @cached_property
     def index(self) -> Mapping[str, Sequence[int]]:
-        """The numbers of the lines that contain a lower-case word."""
+        """The numbers of the lines that contain a lower-case word, or `*error` and the like."""
         index: defaultdict[str, list[int]] = defaultdict(list)
         for number, line in enumerate(self.english):
-            for word in set(WORD.findall(line.lower())):
+            words = set(WORD.findall(line.lower()))
+            endings = filter(None, map(CLASS_ENDING.search, words))
+            for word in words | {f"*{ending[0]}" for ending in endings}:
                 index[word].append(number)
-        for word, numbers in list(index.items()):
-            ending = CLASS_ENDING.search(word)
-            if ending:
-                index[f"*{ending[0]}"] += numbers
         return index
 
     def has(self, *words: str) -> bool:
@@ -91,7 +89,8 @@ def _clean_lines(text: str) -> Iterator[str]:
         text = ESCAPES.sub("", text)
     text = text.replace("\r\n", "\n")
     text = SURROGATES.sub("\N{REPLACEMENT CHARACTER}", text)
-    for line in text.split("\n"):
+    for printed in text.split("\n"):
+        line = _last_overwrite(printed) if "\r" in printed else printed
         if len(line) <= LONGEST_LINE:
             yield _clean_line(line)
         else:
@@ -101,8 +100,6 @@ def _clean_lines(text: str) -> Iterator[str]:
 
 
 def _clean_line(line: str) -> str:
-    if "\r" in line:
-        line = _last_overwrite(line)
     if not line.isprintable():
         line = UNPRINTABLE.sub("", line)
     return line.rstrip()

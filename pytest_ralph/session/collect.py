@@ -12,6 +12,7 @@ import pytest
 from pytest_ralph.files import SPECS_NAME, TASKS_NAME
 from pytest_ralph.session.discovery import (
     SpecIdentity,
+    argument_path,
     find_below,
     find_specs,
     identity_of,
@@ -167,8 +168,8 @@ class SpecCollection:
         is_without_path = session.config.args_source is not pytest.Config.ArgsSource.ARGS
         must_find_spec = is_without_path and asks_for_ralph(session.config)
         for argument in session.config.args:
-            path = Path(session.config.invocation_params.dir, argument)
-            if path not in self._with_items or must_find_spec:
+            path = argument_path(session.config, argument)
+            if must_find_spec or path not in self._with_items:
                 self._report_without_spec(session.config, argument, path)
 
     def _report_without_spec(self, config: pytest.Config, argument: str, path: Path) -> None:

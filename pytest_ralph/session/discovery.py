@@ -55,6 +55,11 @@ def identity_of(path: Path) -> SpecIdentity:
     return file.st_dev, file.st_ino, directory.st_dev, directory.st_ino
 
 
+def argument_path(config: pytest.Config, argument: str) -> Path:
+    """Return the path that an argument of the command line names, without `..` in it."""
+    return Path(os.path.normpath(config.invocation_params.dir / argument))
+
+
 def with_known_paths(config: pytest.Config) -> list[str]:
     """Return the arguments, with files by the path under which the spec is collected.
 
@@ -69,7 +74,7 @@ def with_known_paths(config: pytest.Config) -> list[str]:
     arguments = []
     for argument in config.args:
         file, separator, name = argument.partition("::")
-        path = Path(os.path.normpath(directory / file))
+        path = argument_path(config, file)
         known = collected.get(identity_of(path), path)
         if known == path:
             arguments.append(argument)
@@ -81,7 +86,7 @@ def with_known_paths(config: pytest.Config) -> list[str]:
 
 
 def _selected_by(config: pytest.Config, argument: str) -> Iterator[Path]:
-    path = Path(os.path.normpath(config.invocation_params.dir / argument))
+    path = argument_path(config, argument)
     if path.is_dir():
         yield from find_below(config, path)
     elif path.suffix.lower() == ".md" and path.is_file():

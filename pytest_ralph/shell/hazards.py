@@ -1,8 +1,12 @@
-"""What makes a stage unfit for a check: it never ends, asks a person or reaches outside."""
+"""What makes a stage unfit for a check: it never ends, asks a person or reaches outside.
+
+The programs and calls are listed below `[hazards]` in `programs.toml`.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell.programs import load_programs
@@ -11,19 +15,37 @@ from pytest_ralph.shell.stdout import has_option
 if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
-_SENDING_METHOD = re.compile(
-    r"(?:-[a-z]*X|--request=|--method=)?(?:POST|PUT|PATCH|DELETE)", re.IGNORECASE
-)
-_SENDING_OPTION = re.compile(
-    r"--data(?:-\w+)?|-d.*|-F.*|--form(?:-string)?|--upload-file|-T.*|--json|--post-(?:data|file)"
-)
+_CHANGING_METHOD = r"(?:POST|PUT|PATCH|DELETE)"
+# How a request is given another method than GET, by program.
+_METHOD_OPTIONS = {
+    "curl": re.compile(rf"(?:-[a-zA-Z]*X|--request=){_CHANGING_METHOD}", re.IGNORECASE),
+    "wget": re.compile(rf"--method={_CHANGING_METHOD}", re.IGNORECASE),
+    "gh": re.compile(rf"(?:-X|--method=){_CHANGING_METHOD}", re.IGNORECASE),
+}
+# The same with the method as the next argument.
+_METHOD_NAMES = {
+    "curl": re.compile(r"-[a-zA-Z]*X|--request"),
+    "wget": re.compile(r"--method"),
+    "gh": re.compile(r"-X|--method"),
+}
+_METHOD = re.compile(_CHANGING_METHOD, re.IGNORECASE)
+# What makes a request carry data, by program.
+_DATA_OPTIONS = {
+    "curl": re.compile(r"--data(?:-\w+)?|--form(?:-string)?|--upload-file|--json|-[dFT].*"),
+    "wget": re.compile(r"--(?:post|body)-(?:data|file)"),
+}
 # The body that httpie and xh send: `name=value`, `name:=1`.
 _SENT_FIELD = re.compile(r"\w[\w-]*:?=[^=].*")
-# A host name without a dot is a service of this machine: `http://api:8000`.
-_LOOPBACK = re.compile(
-    r"(?:[a-z][a-z+]*://)?(?:[^/@]*@)?(?:localhost|127\.|0\.0\.0\.0|\[?::1|host\.docker)",
-    re.IGNORECASE,
+_SEND_FIELDS = frozenset(["http", "https", "xh", "gh"])
+_LOCAL_HOST = r"(?:localhost|127(?:\.\d+)+|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal)"
+# This machine as a URL (`http://localhost/x`), or as a host with a user, a port or a path.
+_LOCAL_URL = re.compile(
+    rf"(?:[a-z][a-z+]*://(?:[^/@]*@)?|[^/@:]*@){_LOCAL_HOST}(?![\w.-]).*|{_LOCAL_HOST}[:/].*",
+    re.IGNORECASE | re.DOTALL,
 )
+_LOCAL_NAME = re.compile(rf"{_LOCAL_HOST},?", re.IGNORECASE)
+_TAKE_HOSTS = frozenset(["ansible", "ansible-playbook", "sftp", "ssh"])
+# A host with a dot. One without (`http://api:8000`) is a service of this machine.
 _REMOTE_URL = re.compile(
     r"(?:https?://)?(?:[^/@\s]*@)?[\w-]+(?:\.[\w-]+)*\.[a-z][\w-]*(?::\d+)?(?:[/?].*)?"
     r"|https?://\d+\.\d+\..*",
@@ -62,7 +84,7 @@ def never_ends(stage: Stage) -> bool:
 
 def changes_remote(stage: Stage) -> bool:
     """Whether it changes something outside this machine."""
-    if any(map(_LOOPBACK.match, stage.arguments)):
+    if _stays_here(stage):
         return False
     if stage.is_hazard("databases"):
         return _names_host(stage) and bool(_WRITING_STATEMENT.search(stage.source))
@@ -84,6 +106,25 @@ def changes_remote(stage: Stage) -> bool:
     return stage.is_listed("http") and _has_operand(stage, _REMOTE_URL)
 
 
+def _stays_here(stage: Stage) -> bool:
+    """Whether it names this machine as the one to work on.
+
+    In other places the name is a word like any other: `git push origin localhost`.
+    """
+    takes_hosts = stage.is_listed("http") or stage.program in _TAKE_HOSTS
+    previous = ""
+    for argument in stage.arguments:
+        option, equals, value = argument.partition("=")
+        if not argument.startswith("-") or not equals:
+            option, value = previous, argument
+        if _LOCAL_URL.fullmatch(value):
+            return True
+        if _LOCAL_NAME.fullmatch(value) and (takes_hosts or option in _HOST_OPTIONS):
+            return True
+        previous = argument
+    return False
+
+
 def _names_host(stage: Stage) -> bool:
     """Whether a client of a database is told a host, by option or URL."""
     if not _HOST_OPTIONS.isdisjoint(stage.option_names):
@@ -100,18 +141,34 @@ def sends_to_variable(stage: Stage) -> bool:
 
 def _sends(stage: Stage) -> bool:
     """Whether an HTTP request asks for a change, or carries data."""
-    if has_option(stage, _SENDING_METHOD):
+    if _has_changing_method(stage):
         return True
+    if stage.program in _SEND_FIELDS:
+        return _has_operand(stage, _SENT_FIELD)
     if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
         return False
-    if stage.program in ("http", "https", "xh", "gh"):
-        return _has_operand(stage, _SENT_FIELD)
-    return any(map(_SENDING_OPTION.fullmatch, stage.option_names))
+    data_option = _DATA_OPTIONS.get(stage.program)
+    return data_option is not None and any(map(data_option.fullmatch, stage.option_names))
+
+
+def _has_changing_method(stage: Stage) -> bool:
+    """Whether an HTTP request has a method such as POST."""
+    option = _METHOD_OPTIONS.get(stage.program)
+    if option is None:
+        # httpie and xh take it as their first operand.
+        return any(map(_METHOD.fullmatch, stage.operands[:1]))
+    if has_option(stage, option):
+        return True
+    name = _METHOD_NAMES[stage.program]
+    for argument, value in pairwise(stage.arguments):
+        if name.fullmatch(argument) and _METHOD.fullmatch(value):
+            return True
+    return False
 
 
 def asks_person(stage: Stage) -> bool:
     """Whether it waits for somebody to type something."""
-    if stage.before == "|" or stage.redirections:
+    if stage.reads_input:
         return False
     answers = load_programs().hazard_options("answering_options")
     if not answers.isdisjoint(stage.option_names):

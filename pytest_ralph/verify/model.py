@@ -9,8 +9,8 @@ from pytest_ralph.text.regex import regex
 
 Stream = Literal["exit", "stdout", "stderr"]
 
-# A reason that says itself that the check is manual.
-_MANUAL = regex(r"manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
+# `Manual:` before the reason, which is not repeated where the check is called manual anyway.
+_MANUAL = regex(r"\s*manual(?:ly)?\s*[:—–-]\s*", re.IGNORECASE)
 
 
 def parse_number(text: str) -> int | float:
@@ -85,7 +85,9 @@ class Verify(NamedTuple):
     @property
     def by_hand(self) -> str:
         """The reason in `manual`, without the word "Manual:" at its start."""
-        return _MANUAL.sub("", self.manual or "", count=1)
+        reason = self.manual or ""
+        label = _MANUAL.match(reason)
+        return reason[label.end() :] if label else reason
 
     def describe(self) -> str:
         """Return how the field is read, in one line."""

@@ -242,6 +242,16 @@ def test_missing_spec_is_named_beside_tests(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([f"ralph: no tasks.md in {pytester.path}"])
 
 
+def test_parent_directory_with_tests_needs_no_spec(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    monkeypatch.chdir(pytester.mkdir("below"))
+    result = pytester.runpytest("--ralph", "..")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("ralph: no tasks.md in ..")
+
+
 def test_testpaths_that_hide_specs_are_named(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ntestpaths = checks\n")
     pytester.mkdir("checks").joinpath("test_it.py").write_text("def test_it(): pass")

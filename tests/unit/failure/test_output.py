@@ -30,6 +30,16 @@ def test_text_is_left_as_a_terminal_would_leave_it(raw: str, plain: str) -> None
     assert clean(raw) == plain
 
 
+def test_a_long_line_shows_its_last_overwrite_only() -> None:
+    bars = "\r".join(f"{percent:3}%" for percent in range(LONGEST_LINE))
+    assert clean(f"{bars}\rdone") == "done"
+
+
+def test_lines_of_exceptions_are_indexed_in_order() -> None:
+    output = CommandOutput("TypeError KeyError\nok\nValueError\nTypeError")
+    assert output.index["*error"] == [0, 2, 3]
+
+
 def test_a_box_around_a_message_is_removed() -> None:
     assert CommandOutput("│ Error: in a box").text == "Error: in a box"
 

@@ -62,6 +62,7 @@ def codes(command: str, *expect: Expect, **options: bool) -> set[str]:
         ("git commit", "interactive"),
         ("docker exec -it db psql", "interactive"),
         ("python", "interactive"),
+        ("npm init 2>&1", "interactive"),
         ("git rebase -i HEAD~3", "interactive"),
         ("npm start &", "background"),
         ("grep -q 'foo|bar' a.md", "grep-alternation"),

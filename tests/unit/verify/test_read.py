@@ -412,6 +412,11 @@ def test_powershell_started_by_name_is_run() -> None:
     assert commands(f"`{command}`") == [command]
 
 
+def test_a_reason_that_mentions_a_manual_is_shown_whole() -> None:
+    field = "compare it with the user manual: section 3"
+    assert read_verify(field).describe() == f"manual: {field}"
+
+
 @pytest.mark.parametrize("field", ["Manual: look at it", "manually - look at it", "look at it"])
 def test_a_manual_check_says_so_once(field: str) -> None:
     assert read_verify(field).describe() == "manual: look at it"
