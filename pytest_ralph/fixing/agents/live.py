@@ -87,10 +87,11 @@ class LiveReader:
                 data = opened.read()
         except OSError:
             return
-        complete = data[: data.rfind(b"\n") + 1]
-        self._offset += len(complete)
-        for line in complete.decode("utf-8", "replace").splitlines():
-            self._add_event(self.transcript, parse_line(line))
+        # The last one is not complete yet. A line of JSON may hold other line separators.
+        *lines, rest = data.split(b"\n")
+        self._offset += len(data) - len(rest)
+        for line in lines:
+            self._add_event(self.transcript, parse_line(line.decode("utf-8", "replace")))
 
     def _update_display(self, output: Sequence[Spool]) -> None:
         if self._show is None:

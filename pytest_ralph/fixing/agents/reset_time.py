@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 # `Claude AI usage limit reached|1751234400`
 EPOCH = re.compile(r"\|(\d{10})\b")
-# `try again in 2 days 3 hours 5 minutes`, `retry after 40s`, `Please retry in 35.2s`
+# `try again in 2 days 3 hours 5 minutes`, `retry after 40s`, `Please try again in 6m0.5s`
 DURATION = re.compile(
     r"(?:try again|retry|retrying|resets?|available)(?: after)?(?: in)? "
     r"((?:\d+(?:\.\d+)?\s*(?:d|h|m|s|days?|hours?|minutes?|mins?|seconds?"
-    r"|secs?)\b[ ,]*(?:and )?)+)",
+    r"|secs?)(?![a-z])[ ,]*(?:and )?)+)",
     re.IGNORECASE,
 )
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.IGNORECASE)

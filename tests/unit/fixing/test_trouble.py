@@ -14,12 +14,15 @@ import pytest
 from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.base import REASONS, Job, Outcome, Trouble, Usage
-from pytest_ralph.fixing.agents.live import IdleWatch, last_retry
+from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader, last_retry
 from pytest_ralph.fixing.agents.reset_time import reset_time
 from pytest_ralph.running.runner import Runner
+from pytest_ralph.running.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pytest_ralph.fixing.agents.events import Event
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
 JOB = Job(task_id="1.3.1", prompt="Fix it.", timeout=30)
@@ -252,6 +255,9 @@ def test_every_reason_has_words() -> None:
         ("Please retry in 35.5s", 35.5),
         ("Rate limited, try again in 1 hour 5 minutes", 3900),
         ("try again in 2 days", 172_800),
+        ("Limit 30000. Please try again in 6m0.5s. Visit the page about limits.", 360.5),
+        ("retry after 1h30m", 5400),
+        ("Please try again in 20ms.", None),
         ("You've hit your limit · resets 3pm (Europe/Berlin)", 3 * 3600),
         ("or try again at 2:18 AM.", 14 * 3600 + 18 * 60),
         ("Overloaded, try again in a moment", None),
@@ -416,3 +422,17 @@ def test_last_retry_of_a_log_is_shown() -> None:
 
     assert last_retry(log) == "Attempt 2 failed with status 429"
     assert last_retry("nothing of that kind") == ""
+
+
+def test_an_event_with_another_line_separator_is_followed_whole(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    event = '{"type": "assistant", "text": "one\u2028two"}\n'
+    output.write_text(f'{event}{{"type": "resu', encoding="utf-8")
+    seen: list[Event | str] = []
+    reader = LiveReader(lambda _, event: seen.append(event), IdleWatch(tmp_path, None), None)
+    reader([Spool(output, len(event))])
+    assert seen == [{"type": "assistant", "text": "one\u2028two"}]
+    with output.open("a", encoding="utf-8") as file:
+        file.write('lt"}\n')
+    reader([Spool(output, len(event))])
+    assert seen[1:] == [{"type": "result"}]
