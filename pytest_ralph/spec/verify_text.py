@@ -13,6 +13,7 @@ from pytest_ralph.spec.labels import (
     before_next_label,
     is_quoted,
     known_name,
+    read_label,
     under_note,
 )
 from pytest_ralph.text.markdown import dedent
@@ -157,6 +158,9 @@ def _verify_behind_another(fields: Sequence[Field]) -> str:
 
 def check_in_title(title: TaskLine) -> str:
     """Return the check that a title consists of, or an empty string."""
+    label = read_label(title.title)
+    if label and label.name == "Verify":
+        return label.rest
     match = _TITLE_CHECK.fullmatch(title.title)
     if match is None:
         return ""

@@ -414,6 +414,7 @@ def test_two_boxes_below_a_heading_are_tasks() -> None:
         ("Add it\n  - and say so. Verify: `make a` passes.", "no Verify field"),
         ("Add it. Verify: the page loads", "manual: the page loads"),
         ("Verify: the page loads", "manual: the page loads"),
+        ("验证:`make a` 通过", "make a"),
         ("Verify the page", "no Verify field"),
     ],
 )
