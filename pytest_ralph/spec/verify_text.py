@@ -38,6 +38,8 @@ _INLINE_PLAIN = regex(
     r"[.;,!?|·•—–→✅✔✓)(`。;,!?)(」>-](?:(?<![.;,!?-])|(?<=[ \t]-)|(?=[ \t]))[ \t]*[*_]{0,2}"
     rf"(?P<label>[^\W\d_][\w \t-]{{0,40}}?)(?P<note>{NOTE})?[ \t]*[*_]{{0,2}}[:：][*_]{{0,2}}[ \t]*"
 )
+# Each label in a text looks at all that is before it.
+_LONGEST_TITLE = 5000
 _QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
 _BEHIND = regex(
     rf"[·•|;.,][ \t]*{_BOLD_VERIFY}"
@@ -119,7 +121,7 @@ def verify_sentence(text: str) -> str:
 
 def _plain_label(text: str) -> re.Match[str] | None:
     """Return the label without bold that begins the Verify within a text."""
-    for found in _INLINE_PLAIN.finditer(text):
+    for found in _INLINE_PLAIN.finditer(text, 0, _LONGEST_TITLE):
         if known_name(found["label"]) == "Verify" and not is_quoted(text[: found.start("label")]):
             return found
     return None
