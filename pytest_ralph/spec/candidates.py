@@ -32,6 +32,8 @@ _PHASE = regex(
 )
 # A checkbox or a bold line is a task if it has one of these fields.
 WORK_FIELDS = frozenset(("Do", "Verify"))
+# A heading with an id is a task if it has one of these.
+HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Depends on", "Commit"}
 # A bold line heads what is below it down to the next one, or to any heading.
 BOLD_LEVEL = 7
 

@@ -18,6 +18,7 @@ from pytest_ralph.spec.task import Task
 from pytest_ralph.spec.task_finder import find_tasks
 from pytest_ralph.spec.task_line import slug
 from pytest_ralph.spec.task_verify import read_task_verify
+from pytest_ralph.spec.verify_text import find_verify_text
 from pytest_ralph.verify.model import Check, Verify
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Spec:
         names: Counter[str] = Counter()
         for block in find_tasks(outline):
             task = _task(block, outline.lines)
-            if not task.verify.text.strip():
+            if commands and not _is_verified(task, block, outline.lines):
                 task = _with_command(task, commands)
             names[task.id] += 1
             if names[task.id] > 1:
@@ -247,6 +248,11 @@ def _task(block: TaskBlock, lines: Sequence[str]) -> Task:
         files=read_files(fields.get("Files", "")),
         verify=read_task_verify(block, lines, fields.get("Expect")),
     )
+
+
+def _is_verified(task: Task, block: TaskBlock, lines: Sequence[str]) -> bool:
+    """Whether a task has a check, or a Verify field; prose in its title is none."""
+    return bool(task.verify.checks) or find_verify_text(block, lines).strip() != ""
 
 
 def _with_command(task: Task, commands: Mapping[str, str | Sequence[str]]) -> Task:

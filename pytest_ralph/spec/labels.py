@@ -226,11 +226,13 @@ def _starts_field(found: re.Match[str]) -> bool:
 def _is_end_of_sentence(text: str) -> bool:
     """Whether a sentence or a code span ends here, and no code span or quotation is open."""
     last_line = text.rpartition("\n")[2]
-    is_in_code = text.count("`") % 2 == 1
-    is_quoted = last_line.count('"') % 2 == 1
-    if is_in_code or is_quoted:
-        return False
-    return _SENTENCE_BEFORE.match(last_line.strip()) is not None
+    return not is_quoted(text) and _SENTENCE_BEFORE.match(last_line.strip()) is not None
+
+
+def is_quoted(text: str) -> bool:
+    """Whether a code span, or a quotation on the last line, is open at the end of a text."""
+    last_line = text.rpartition("\n")[2]
+    return text.count("`") % 2 == 1 or last_line.count('"') % 2 == 1
 
 
 @lru_cache(maxsize=256)

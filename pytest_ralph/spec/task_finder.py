@@ -11,32 +11,23 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.candidates import (
+    HEADING_FIELDS,
     WORK_FIELDS,
     Phases,
     TaskBlock,
     TaskText,
     by_line,
     find_candidates,
-    find_sections,
 )
 from pytest_ralph.spec.outline import lines_of
-from pytest_ralph.spec.task_extent import VERIFY_FIELD, set_extent, set_extents
-from pytest_ralph.spec.task_line import TaskLine, heading_kind, read_title
+from pytest_ralph.spec.task_extent import VERIFY_FIELD, set_extents
+from pytest_ralph.spec.task_line import heading_kind, read_title
 from pytest_ralph.spec.verify_text import inline_verify
-from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_ralph.spec.outline import Outline
-
-# `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`
-_NUMBERED_HEADING = regex(
-    r"[ \t]*#{1,6}[ \t]+\W*[^\W\d]+[ \t]+(?P<id>[A-Z]?\d+(?:\.\d+)*[A-Za-z]?)\b"
-    r"[ \t:.–—-]*(?P<title>.*)"
-)
-# A heading with an id is a task if it has one of these.
-_HEADING_FIELDS = WORK_FIELDS | {"Files", "Done when", "Depends on", "Commit"}
 
 
 def find_tasks(outline: Outline) -> list[TaskBlock]:
@@ -50,17 +41,24 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     for block in tasks:
         block.phase = phases.at(block.line)
 
-    xml_tasks = _xml_tasks(outline, phases)
-    if xml_tasks:
-        inside = lines_of(xml_tasks)
-        tasks = [block for block in tasks if block.line not in inside]
-        tasks += xml_tasks
+    tasks = _with_xml_tasks(tasks, _xml_tasks(outline, phases))
+    fixes = [block for block in tasks if _is_fix(block)]
+    others = [block for block in tasks if not _is_fix(block)]
     # Many specs with tasks also have tables and phases that only describe these.
-    if all(_is_fix(block) for block in tasks):
-        tasks += _table_rows(outline, phases) or _numbered_headings(text)
-    elif any(_is_bare_heading(block) for block in tasks):
-        tasks = _with_rows_for_headings(tasks, _table_rows(outline, phases))
-    return sorted(tasks, key=by_line)
+    if not others:
+        others = _table_rows(outline, phases) or _other_headings(text, candidates)
+    elif any(_is_bare_heading(block) for block in others):
+        others = _with_rows_for_headings(others, _table_rows(outline, phases))
+    if all(_may_head_list(text, block) for block in others):
+        others = _list_items(text, others, fixes, phases) or others
+    return sorted([*fixes, *others], key=by_line)
+
+
+def _with_xml_tasks(tasks: list[TaskBlock], xml_tasks: list[TaskBlock]) -> list[TaskBlock]:
+    """Return the tasks, with those inside of XML elements replaced by these."""
+    inside = lines_of(xml_tasks)
+    outside = [block for block in tasks if block.line not in inside]
+    return [*outside, *xml_tasks]
 
 
 def _is_document_title(heading: TaskBlock, candidates: Sequence[TaskBlock]) -> bool:
@@ -73,7 +71,7 @@ def _is_document_title(heading: TaskBlock, candidates: Sequence[TaskBlock]) -> b
 
 def _is_bare_heading(block: TaskBlock) -> bool:
     """Whether a task is a heading with no field that says what to do or how to verify it."""
-    return block.level > 0 and not block.has_field(_HEADING_FIELDS)
+    return block.level > 0 and not block.has_field(HEADING_FIELDS)
 
 
 def _with_rows_for_headings(tasks: list[TaskBlock], rows: list[TaskBlock]) -> list[TaskBlock]:
@@ -86,6 +84,13 @@ def _with_rows_for_headings(tasks: list[TaskBlock], rows: list[TaskBlock]) -> li
         else:
             found.append(block)
     return found
+
+
+def _may_head_list(text: TaskText, block: TaskBlock) -> bool:
+    """Whether a task is a heading that calls itself neither a task nor a step."""
+    if not block.level or block.title.certain:
+        return False
+    return not heading_kind(text.lines[block.line])
 
 
 def _is_fix(block: TaskBlock) -> bool:
@@ -134,7 +139,7 @@ class _Selection:
             return block.title.certain and block.has_field(VERIFY_FIELD)
         if block.title.certain:
             return True
-        names = _HEADING_FIELDS if block.level else WORK_FIELDS
+        names = HEADING_FIELDS if block.level else WORK_FIELDS
         return block.has_field(names) and self._has_own_field(block)
 
     def _has_work_below(self, heading: TaskBlock) -> bool:
@@ -266,24 +271,22 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
     return tasks
 
 
-def _numbered_headings(text: TaskText) -> list[TaskBlock]:
-    """Return the headings with a word and a number that have a Verify field."""
-    tasks = []
-    sections = find_sections(text.outline.blocks, text.lines)
+def _other_headings(text: TaskText, candidates: Sequence[TaskBlock]) -> list[TaskBlock]:
+    """Return the headings that are tasks only in a spec without others."""
+    from pytest_ralph.spec.formats.numbered import find_numbered_headings, named_headings
 
-    # Backwards: what stands below a nested heading is not that of the heading above it.
-    next_line = len(text.lines)
-    for line in reversed(sections):
-        heading = _NUMBERED_HEADING.match(text.lines[line])
-        if heading is None:
-            continue
-        end = min(sections[line].end, next_line)
-        next_line = line
+    return find_numbered_headings(text) or named_headings(text, candidates)
 
-        title = TaskLine(heading["id"], heading["title"].strip(" *#"), certain=True)
-        block = TaskBlock(title, line, end, sections[line].level, own_end=end)
-        block.fields = text.read_fields(line + 1, end)
-        if block.has_field(VERIFY_FIELD):
-            set_extent(text, block, end)
-            tasks.append(block)
-    return tasks
+
+def _list_items(
+    text: TaskText, headings: Sequence[TaskBlock], fixes: Sequence[TaskBlock], phases: Phases
+) -> list[TaskBlock]:
+    """Return the tasks that are list items, unless the headings over them are the tasks."""
+    from pytest_ralph.spec.formats.numbered import are_groups, find_list_items
+
+    items = find_list_items(text)
+    if not are_groups(text, headings, items, fixes):
+        return []
+    for item in items:
+        item.phase = phases.at(item.line)
+    return items

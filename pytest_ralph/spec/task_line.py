@@ -22,6 +22,8 @@ _BOLD_TASK = regex(
     r" {0,3}(?:[-*+][ \t]+)?\*\*(?P<text>(?i:task)[ \t]+#?[A-Za-z]{0,4}-?\d[^*\n]*)\*\*"
     r"(?:[ \t]*(?:[✅✔☑✓:]|\ufe0f|\([^()\n]*\)|`[^`\n]*`))*[ \t]*$"
 )
+# `1. Wire it up`, `- **T1** Wire it up`, but not `- [ ] T1 Wire it up`
+_PLAIN_ITEM = regex(r"(?:[-*+]|(?P<number>\d{1,4}[.)]))[ \t]+(?!\[[ xX~-]?\])(?P<text>\S.*)")
 # A heading without a box is ticked off with one of these, in front or at the end.
 _DONE = ("✅", "✔", "☑", "✓")
 # 1 · 1.3 · 1.3.1 · 3.X · 6.B.7 · 6.0b · 2.1.fix1 · 1.3-fix; `1.5x` says how many times.
@@ -170,6 +172,17 @@ def read_bold(line: str) -> TaskLine | None:
     behind = line[match.end("text") :]
     checked = any(sign in behind for sign in _DONE)
     return TaskLine(name.id, name.title, checked, name.markers)
+
+
+def read_item(line: str) -> TaskLine | None:
+    """Read a list item at the margin that has no box: one with a number or the id of a task."""
+    item = _PLAIN_ITEM.match(line)
+    if item is None:
+        return None
+    if item["number"]:
+        return read_heading(f"# {line}")
+    name = _read_name(item["text"])
+    return read_heading(f"# {item['text']}") if _is_certain(name) else None
 
 
 def read_title(text: str) -> TaskLine:

@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.checkpoints import read_checkpoint
 from pytest_ralph.spec.formats.run_steps import RunStep, read_run_steps
-from pytest_ralph.spec.labels import without_note
-from pytest_ralph.spec.verify_text import check_in_title, find_verify_text, wanted_verifies
+from pytest_ralph.spec.labels import read_label, without_note
+from pytest_ralph.spec.verify_text import (
+    check_in_title,
+    find_verify_text,
+    verify_sentence,
+    wanted_verifies,
+)
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.expect_field import ExpectFieldError, apply_expect_field, is_prose
 from pytest_ralph.verify.model import Check, Verify
@@ -27,6 +32,8 @@ _EXIT_STATUS = regex(
     r"exits?(?: with)?(?: code| status)?(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?",
     re.IGNORECASE | re.DOTALL,
 )
+# A line of a paragraph, which is no item, fence, heading, quotation or row of a table.
+_GOES_ON = regex(r"[ \t]*(?![-*+]\s|\d{1,9}[.)]\s|```|~~~|[#>|<])\S")
 # Labels behind a Verify field that say what its command has to give.
 _EXPECTED = ("expected", "expected output", "expected result", "pass")
 
@@ -83,7 +90,8 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
 
 def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
     """Read the checks of a task without a Verify field: from its title or its steps."""
-    in_title = read_verify(check_in_title(block.title))
+    title = _whole_title(block, own_lines)
+    in_title = read_verify(check_in_title(block.title) or verify_sentence(title))
     if in_title.checks:
         return in_title
     # Looking for the word is faster than reading the steps of every task.
@@ -91,7 +99,17 @@ def _verify_without_field(block: TaskBlock, own_lines: Sequence[str]) -> Verify:
         steps = [step for step in read_run_steps(own_lines) if _is_command(step)]
         if steps:
             return _read_steps(steps)
-    return read_verify("")
+    return in_title
+
+
+def _whole_title(block: TaskBlock, own_lines: Sequence[str]) -> str:
+    """Return the title of a task with the lines on which it goes on."""
+    parts = [block.title.title]
+    for line in own_lines:
+        if not _GOES_ON.match(line) or read_label(line):
+            break
+        parts.append(line.strip())
+    return " ".join(parts)
 
 
 def _is_command(step: RunStep) -> bool:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.fields import read_fields
 from pytest_ralph.spec.formats.xml_tasks import verify_element
-from pytest_ralph.spec.labels import MANUAL, NOTE, before_next_label, under_note
+from pytest_ralph.spec.labels import (
+    MANUAL,
+    NOTE,
+    before_next_label,
+    is_quoted,
+    known_name,
+    read_label,
+    under_note,
+)
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -24,11 +32,14 @@ _BOLD_VERIFY = (
     r"(?:\*\*|__)Verif(?:y|ication)"
     rf"(?P<note>{NOTE})?[ \t]*:?(?:\*\*|__)(?P<late>{NOTE}(?=[ \t]*:))?[ \t]*:?[ \t]*"
 )
-_INLINE_VERIFY = regex(
-    rf"[ \t.;,—–(-]{_BOLD_VERIFY}"
-    rf"|[.;—–|(-][ \t]*Verif(?:y|ication)(?P<plain>{NOTE})?:[ \t]*(?=`)",
-    re.IGNORECASE,
+_INLINE_BOLD = regex(rf"[ \t.;,—–(-]{_BOLD_VERIFY}", re.IGNORECASE)
+# `Add it. Verify: …`, `Add it → verify: …`, `添加。验证:…`; not `config.verify: on`, `x-verify:`
+_INLINE_PLAIN = regex(
+    r"[.;,!?|·•—–→✅✔✓)(`。;,!?)(」>-](?:(?<![.;,!?-])|(?<=[ \t]-)|(?=[ \t]))[ \t]*[*_]{0,2}"
+    rf"(?P<label>[^\W\d_][\w \t-]{{0,40}}?)(?P<note>{NOTE})?[ \t]*[*_]{{0,2}}[:：][*_]{{0,2}}[ \t]*"
 )
+# Each label in a text looks at all that is before it.
+_LONGEST_TITLE = 5000
 _QUOTE_MARK = regex(r"[ \t]*>[ \t]?")
 _BEHIND = regex(
     rf"[·•|;.,][ \t]*{_BOLD_VERIFY}"
@@ -89,16 +100,37 @@ def _is_automatic(verify: Field) -> bool:
 
 
 def inline_verify(title_line: str) -> str:
-    """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`."""
-    match = _INLINE_VERIFY.search(title_line)
-    return _text_behind(match) if match else ""
+    """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`.
+
+    Without bold, only a command makes it one.
+    """
+    bold = _INLINE_BOLD.search(title_line)
+    if bold:
+        return _text_behind(bold, bold["note"] or bold["late"])
+    plain = _plain_label(title_line)
+    if plain and title_line.startswith("`", plain.end()):
+        return _text_behind(plain, plain["note"], plain["label"])
+    return ""
 
 
-def _text_behind(label: re.Match[str]) -> str:
-    """Return the text that a label within a line begins, with what its note says."""
-    note = label["note"] or label["late"] or label["plain"]
-    text = label.string[label.end() :]
-    return under_note(note, before_next_label(text))
+def verify_sentence(text: str) -> str:
+    """Return what the end of a text says behind a label: `Do it. Verify: it is done`."""
+    plain = _plain_label(text)
+    return _text_behind(plain, plain["note"], plain["label"]) if plain else ""
+
+
+def _plain_label(text: str) -> re.Match[str] | None:
+    """Return the label without bold that begins the Verify within a text."""
+    for found in _INLINE_PLAIN.finditer(text, 0, _LONGEST_TITLE):
+        if known_name(found["label"]) == "Verify" and not is_quoted(text[: found.start("label")]):
+            return found
+    return None
+
+
+def _text_behind(found: re.Match[str], note: str | None, label: str = "") -> str:
+    """Return the text that a label within a line begins, with what it and its note say."""
+    text = found.string[found.end() :]
+    return under_note(note, before_next_label(text), label)
 
 
 def quoted_verify(lines: Sequence[str]) -> str:
@@ -121,12 +153,16 @@ def _verify_behind_another(fields: Sequence[Field]) -> str:
         backticks_before = line.count("`", 0, match.start())
         is_in_code = backticks_before % 2 == 1
         if not is_in_code:
-            return _text_behind(match).strip()
+            note = match["note"] or match["late"] or match["plain"]
+            return _text_behind(match, note).strip()
     return ""
 
 
 def check_in_title(title: TaskLine) -> str:
     """Return the check that a title consists of, or an empty string."""
+    label = read_label(title.title)
+    if label and label.name == "Verify":
+        return label.rest
     match = _TITLE_CHECK.fullmatch(title.title)
     if match is None:
         return ""

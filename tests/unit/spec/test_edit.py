@@ -444,6 +444,10 @@ FORMATS = {
         "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n"
     ),
     "phases": "## Phase 1: A\n\n**Verify**: `make a`\n\n## Phase 2: B\n\n**Verify**: `make b`\n",
+    "numbers": "# Plan 7\n\n1) A\n   - Verify: `make a`\n2) B → verify: `make b`\n\n## End\n",
+    "numbers below headings": (
+        "## Phase 7\n\n1) A\n   - Verify: `make a`\n\n## Phase 8\n\n2) B → verify: `make b`\n"
+    ),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ralph.spec.fields import as_mapping, read_fields
 from pytest_ralph.spec.files_field import read_files
-from pytest_ralph.spec.verify_text import inline_verify, verify_text
+from pytest_ralph.spec.verify_text import inline_verify, verify_sentence, verify_text
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.verify.read import read_verify
 
@@ -133,6 +133,29 @@ def test_a_verify_at_the_end_of_the_title_line_is_found() -> None:
     assert inline_verify("- [ ] T001 Verify the thing") == ""
     assert inline_verify("- [ ] T001 Verify: `x` is there") == ""
     assert inline_verify("- [ ] T001 Do it. Verify: the page loads") == ""
+    assert inline_verify("- [ ] T001 添加。验证:`x` 通过") == "`x` 通过"
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Do it. Verify: the page loads (`x`).", "the page loads (`x`)."),
+        ("Do it → verify: the page loads", "the page loads"),
+        ("Do it; verification: run `x`", "run `x`"),
+        ("Haz esto. Verificar: la página carga", "la página carga"),
+        ("添加指南。验证:扩展测试,并 `x` 通过", "扩展测试,并 `x` 通过"),
+        ("Do it. Verify (by hand): it is red", "(manual): it is red"),
+        ("Verify: it is red", ""),
+        ("Explain how to verify: see the notes", ""),
+        ("Set config.verify: true", ""),
+        ("Add the header x-verify: on", ""),
+        ('Print "Done. Verify: all" at the end', ""),
+        ("Print `Done. Verify: all` at the end", ""),
+        ("Do it. Verify the page", ""),
+    ],
+)
+def test_the_last_sentence_of_a_title_may_be_a_verify(title: str, expected: str) -> None:
+    assert verify_sentence(title) == expected
 
 
 @pytest.mark.parametrize(

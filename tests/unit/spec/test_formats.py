@@ -405,7 +405,36 @@ def test_two_boxes_below_a_heading_are_tasks() -> None:
     assert [task.title for task in tasks][-2:] == ["Read", "Write"]
 
 
-@pytest.mark.parametrize("word", ["Slice", "Checkpoint", "Fix", "Tarea"])
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("Add it. Verify: it compiles (`make a`).", "make a"),
+        ("Add it to the\n  list. Verify: `make a` passes.", "make a"),
+        ("Add it to the\n  list. **Verify**: `make a`.", "make a"),
+        ("Add it\n  - and say so. Verify: `make a` passes.", "no Verify field"),
+        ("Add it. Verify: the page loads", "manual: the page loads"),
+        ("Verify: the page loads", "manual: the page loads"),
+        ("验证:`make a` 通过", "make a"),
+        ("Verify the page", "no Verify field"),
+    ],
+)
+def test_a_title_may_end_with_its_verify(title: str, found: str) -> None:
+    [task] = Spec.parse(f"- [ ] 1.1 {title}\n").tasks
+    assert task.verify.describe() == found
+
+
+def test_a_mapped_command_wins_over_words_in_a_title() -> None:
+    source = "- [ ] T001 Verify: the page loads\n- [ ] T002 Verify: `make b`\n"
+    tasks = Spec.parse(source, verify={"T001": "make a", "T002": "make a"}).tasks
+    assert [task.verify.describe() for task in tasks] == ["make a", "make b"]
+
+
+def test_words_behind_a_title_do_not_make_a_box_a_task() -> None:
+    source = "- [ ] Add the guide. Verify: it reads well\n- [ ] 1.1 Go on\n"
+    assert [task.id for task in Spec.parse(source).tasks] == ["1.1"]
+
+
+@pytest.mark.parametrize("word", ["Slice", "Checkpoint", "Fix", "Tarea", "Micro-Task"])
 def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
     source = (
         "# Plan 7\n\n## Phase 1\n\n"
@@ -414,6 +443,63 @@ def test_numbered_headings_with_verify_are_tasks(word: str) -> None:
     )
     found = [(task.id, task.title, task.verify.describe()) for task in Spec.parse(source).tasks]
     assert found == [("B1", "Read", "make a"), ("1.2", "Write", "make b")]
+
+
+def test_the_title_of_a_document_may_be_its_only_task() -> None:
+    source = "# Micro-Job 1.3: Write it\n\n## Info\n- **Verify**: `make a`\n\n- [ ] It is there\n"
+    [task] = Spec.parse(source).tasks
+    assert (task.id, task.title, task.verify.describe()) == ("1.3", "Write it", "make a")
+
+
+@pytest.mark.parametrize(
+    ("items", "found"),
+    [
+        ("1. Read → verify: `make a`\n2. Write\n   **Verify**: `make b`\n", ["1.", "2."]),
+        ("1) Read\n   - Verify: `make a`\n", ["1"]),
+        ("- **T1** Read\n  - Verify: `make a`\n- ✅ 1.2 Write → verify: it is\n", ["T1", "1.2"]),
+        ("1. Read\n2. Write\n3. Look → verify: `make a`\n", []),
+        ("1. Read\n2. Write\n\n**Verify**: `make a`\n", []),
+        ("1. Read\n2. Verify: `make a`\n", []),
+        ("- FR-1 Read\n  - Verify: `make a`\n", []),
+        ("- Read\n  - Verify: `make a`\n", []),
+        ("```\n1. Read → verify: `make a`\n```\n", []),
+        ("- [ ] 1.1 Go\n\n## Steps\n\n1. Read → verify: `make a`\n", ["1.1"]),
+        ("### Task 7: Go\n\n1. Read → verify: `make a`\n", ["7"]),
+        ("### Step 7: Go\n\n1. Read\n   - Verify: `make a`\n", ["7"]),
+    ],
+)
+def test_list_items_with_verify_are_tasks_if_there_are_no_others(
+    items: str, found: list[str]
+) -> None:
+    assert [task.id for task in Spec.parse(f"# Plan\n\n{items}").tasks] == found
+
+
+@pytest.mark.parametrize(
+    ("numbers", "own", "found"),
+    [
+        ((1, 2), "", ["1.", "2."]),
+        # A fix has the id of its task, so ids should not be used twice.
+        ((1, 1), "", ["4", "5"]),
+        ((1, 2), "**Verify**: `make c`\n\n", ["4", "5"]),
+    ],
+)
+@pytest.mark.parametrize("heading", ["## Phase", "### P"])
+def test_headings_over_verified_items_only_group_them(
+    heading: str, numbers: tuple[int, int], own: str, found: list[str]
+) -> None:
+    heading = heading + " " if heading.endswith("Phase") else heading
+    source = (
+        f"{heading}4: Read\n\n{own}{numbers[0]}. Go\n   - Verify: `make a`\n\n"
+        f"{heading}5: Write\n\n{numbers[1]}. Stop\n   - Verify: `make b`\n"
+    )
+    ids = [task.id.removeprefix("P") for task in Spec.parse(source).tasks]
+    assert ids == found
+
+
+def test_headings_with_ids_of_tasks_need_no_fields_if_there_are_no_others() -> None:
+    source = "# Work\n\n## T1 — Read\n\n**Output**: a\n\n## T2 — Write\n\n## Notes\n"
+    assert [task.id for task in Spec.parse(source).tasks] == ["T1", "T2"]
+    assert not Spec.parse(source.replace("T2", "On")).tasks
 
 
 def test_verify_fields_may_stand_below_the_criteria_of_a_task() -> None:
