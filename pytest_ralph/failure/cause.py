@@ -25,7 +25,18 @@ ASSERTED = re.compile(
 # What tools with these roles quote is code or text of the project.
 QUOTE_THE_PROJECT = frozenset({"", "run", "test", "lint", "format"})
 # What somebody else has said or what is a value: `"connection refused" is retried`.
-QUOTATION = re.compile(r"(?<!\w)(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
+QUOTATION = re.compile(r"(?<!\w)[bfru]{0,2}(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
+# How exceptions and programs say it, and the system at the end of a line. In a run of tests other
+# words may be the name of a test, or what it expected.
+STATED = re.compile(
+    r"^(?:E\s)?\W*(?:[\w$]+[.:]+)*\w*(?:Error|Exception)\b|\bE(?!RR|XP|MP)[A-Z_]{4,}\b|\b[Ee]rrno\b"
+    r"|\bOs \{ code: "
+    r"|^\W*(?:\S+: )*(?i:error|fatal|could not|can(?:no|')t|unable to|failed to|\(\d+\))(?!\w)"
+    r"|^(?:.*: )?(?:[A-Za-z]+ ){0,3}(?i:refused|denied|reset by peer|permitted|left on device"
+    r"|timed out|file ?system|exceeded|memory|open files|unavailable|not known|in use|exhausted)"
+    r"\W*(?:\(.*\))?\W*$"
+)
+SAID_IN_TESTS = frozenset({"disk full", "resource", "service", "permission"})
 # Nothing answers a client, or at this address: the server may say itself why.
 UNANSWERED = re.compile(
     r"(?P<client>^(?:curl|wget|http|nc): (?!\(6\))|\bwait(?:ed|ing) for\b)"
@@ -36,6 +47,8 @@ UNANSWERED_VERDICTS = frozenset({"service", "timeout"})
 # None of these stops a server that runs on this machine.
 NEVER_STOP_A_SERVER = OUTSIDE_CODE - {"command"}
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
+# A program that only reads a file of which it says that it is not there.
+READS = re.compile(r"^(?:awk|cat|cmp|diff|grep|head|jq|ls|sed|tail|wc): .*No such file")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 
@@ -52,6 +65,8 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if ASSERTED.search(finding.error):
         return False
+    if context.counts_failed_tests and not is_stated(finding):
+        return False
     if context.role_at(finding.line) not in QUOTE_THE_PROJECT:
         # A tool may quote the system.
         return True
@@ -59,6 +74,22 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def is_stated(finding: Finding) -> bool:
+    """Return whether a line is worded like an error, where it may be the name of a test."""
+    if finding.verdict not in SAID_IN_TESTS:
+        return True
+    return STATED.search(finding.error) is not None
+
+
+def without_unwritten(context: FailureContext, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without files that are only not there because a program failed before."""
+    deaths = [finding.line for finding in findings if finding.is_death]
+    first_death = min(deaths, default=len(context.output.lines))
+    if context.counts_failed_tests:
+        first_death = -1
+    return [one for one in findings if one.line < first_death or not READS.match(one.error)]
 
 
 def best_cause(findings: Sequence[Finding]) -> Finding | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.cause import best_cause, is_credible
+from pytest_ralph.failure.cause import best_cause, is_credible, without_unwritten
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.commands import CommandContext, is_search
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
@@ -64,7 +64,8 @@ PASSED_MARK = re.compile(
 )
 # An expectation of a test: what a linter marks has none.
 COMPARED = re.compile(
-    r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|^expected\W", re.IGNORECASE
+    r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|(?:^|: +)expected\W",
+    re.IGNORECASE,
 )
 
 
@@ -92,10 +93,15 @@ class FailureContext(CommandContext):
             # What a linter shows beside its findings is what it has read.
             everything = frozenset(range(len(self.output.lines)))
             return found | (everything - complaints)
-        if names_tests(self.output):
+        if self.counts_failed_tests:
             # The name of a test may contain the words of any cause.
             return found | marked
         return found
+
+    @cached_property
+    def counts_failed_tests(self) -> bool:
+        """Whether a summary shows that tests ran and failed."""
+        return names_tests(self.output)
 
     @cached_property
     def passed_over(self) -> frozenset[int]:
@@ -172,7 +178,7 @@ class FailureContext(CommandContext):
             owned = with_owner(self, finding)
             if is_credible(self, owned):
                 found.append(owned)
-        return (*found, *self._absences)
+        return without_unwritten(self, [*found, *self._absences])
 
     @cached_property
     def _exceptions(self) -> Sequence[Finding]:
@@ -232,9 +238,19 @@ class FailureContext(CommandContext):
         """Return whether a command of unknown purpose prints the results of tests."""
         if names_tests(self._own_words):
             return True
-        if "build" in self.roles and not self.names("test"):
+        if "build" in self.roles and not self.names("test") and not self._ends_with_own_code:
             return False
         return any(map(PASSED_MARK.search, self.output.lines))
+
+    def tests_ran_above(self, line: int) -> bool:
+        """Return whether tests are marked as passed above a line."""
+        return any(map(PASSED_MARK.search, self.output.lines[:line]))
+
+    @property
+    def _ends_with_own_code(self) -> bool:
+        """Return whether the last command runs what the others have built."""
+        printing = self.stages_besides(SILENT_TOOLS)
+        return bool(printing) and self.runs_own_code(printing[-1])
 
     @property
     def shown_tests(self) -> Sequence[FailedTest]:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
-# The files of frames of Python and Node, and of the place that Node prints above an error.
+# The files of frames of Python and Node, the place that Node prints above an error, and the cell of
+# a notebook.
 FRAME = re.compile(
     r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
-    r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
+    r"|^((?:file:/|node:|/)[^\s():]+):\d+$|^(Cell In\[\d+\]), line \d+"
 )
 PYTHON_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line \d+, in (?P<function>\S+)')
 FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
@@ -85,7 +86,7 @@ def _read_death(context: FailureContext) -> Finding:
     deaths = [finding for finding in context.findings if finding.is_death]
     death = deaths[0]
     if context.output.has("traceback"):
-        death = deaths[-1]
+        death = max(deaths, key=lambda finding: finding.line)
     if any(finding.verdict != "exception" for finding in deaths):
         return death
 

@@ -6,6 +6,7 @@ The grammars are written in `runners.rules`; the comment there explains the fiel
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,7 @@ class Grammar:
     below: str = ""
     name: str = ""
     above: str = "none"
+    starts: str = "none"
     unless: str = "none"
     last: str = ""
     loads: str = ""
@@ -130,6 +132,9 @@ class _BlockReader:
         self.lines = numbered(lines)
         self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
+        self.starts: defaultdict[str, list[int]] = defaultdict(list)
+        for number, start in matching(_compiled(grammar.starts).match, lines):
+            self.starts[start[1]].append(number)
 
     def read(self) -> Iterator[FailedTest]:
         line_above = _compiled(self.grammar.below)
@@ -140,7 +145,7 @@ class _BlockReader:
             name = self._name(number, title, above_title)
             if not name.text:
                 continue
-            error = self._error(name.line, title)
+            error = self._error(name, title)
             if SUITE_COUNT.match(error.text):
                 continue
             if error.text or not self.grammar.unsure:
@@ -167,12 +172,13 @@ class _BlockReader:
         """Return whether a line above the title says that the test was expected to fail."""
         return _first(self._block_above(number), self.grammar.unless) is not None
 
-    def _error(self, number: int, title: re.Match[str]) -> Quote:
+    def _error(self, name: Quote, title: re.Match[str]) -> Quote:
         """Return the error that the title states, or that stands above or below it."""
+        number = name.line
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
-        error = _first(self._block_above(number), self.grammar.above)
+        error = _first(self._printed_before(name), self.grammar.above)
         if error:
             return error
         block = self._block_below(number)
@@ -188,6 +194,15 @@ class _BlockReader:
                 break
             block.append(line)
         return block
+
+    def _printed_before(self, name: Quote) -> list[Quote]:
+        """Return what a test printed above its title, the last line first."""
+        if name.text not in self.starts:
+            return self._block_above(name.line)
+        printed: list[Quote] = []
+        for number in self.starts[name.text]:
+            printed += self._until_end(below(self.lines, number, LONGEST_BLOCK))
+        return printed[::-1]
 
     def _block_above(self, number: int) -> list[Quote]:
         """Return the lines above a title, the nearest first."""

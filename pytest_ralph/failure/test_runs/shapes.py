@@ -37,7 +37,8 @@ LEVEL = re.compile(
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
-    r"^\W*failure in test\b|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
+    r"^\W*failure in test\b|^\[  FAILED  \] \S"
+    r"|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
