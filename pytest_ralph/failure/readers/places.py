@@ -87,6 +87,9 @@ def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
         return "types"
     if diagnostic.level in OF_LINTERS:
         return "lint"
+    if role == "build" and not diagnostic.level and context.counts_failed_tests:
+        # It was asked to run the tests too: this is where one of them ended.
+        return ""
     if role in {"lint", "format", "types", "build"}:
         return role
     if role == "test":

@@ -12,13 +12,19 @@ from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import purpose
 from pytest_ralph.failure.quote import SUMMARY
-from pytest_ralph.failure.readers.messages import error_messages, first_statement, read_complaint
+from pytest_ralph.failure.readers.messages import (
+    error_messages,
+    first_statement,
+    read_complaint,
+    read_difference,
+)
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
+FAILED_CHECKS = frozenset({"test", "comparison"})
 # The files of frames of Python and Node, the place that Node prints above an error, and the cell of
 # a notebook.
 FRAME = re.compile(
@@ -43,6 +49,8 @@ def read_symptom(context: FailureContext) -> Finding | None:
     if symptom.verdict in COMPLAINING_ROLES and SUMMARY.search(symptom.error):
         # Quote what a linter complains about in place of its count.
         return read_complaint(context, symptom.verdict) or symptom
+    if symptom.verdict == "test":
+        return read_difference(context) or symptom
     return symptom
 
 
@@ -68,6 +76,9 @@ def _deciding_role(context: FailureContext, symptom: Finding) -> str:
         # One of several commands, such as the formatter before the tests.
         return symptom.verdict
     role = _speaker_role(context, symptom)
+    if role == "build" and symptom.verdict in FAILED_CHECKS and context.counts_failed_tests:
+        # It was asked to run the tests too.
+        return "test"
     if context.is_known_at(symptom.line):
         return role
     if role in COMPLAINING_ROLES and symptom.verdict == "comparison":
