@@ -19,23 +19,29 @@ OUTSIDE_CODE = frozenset(
 )
 # The words behind it are values that were compared.
 ASSERTED = re.compile(
-    r"^(?:[\w.]+\.)?AssertionError\b| [!=]==? "
+    r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)| [!=]==? "
     r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
 )
 # What tools with these roles quote is code or text of the project.
 QUOTE_THE_PROJECT = frozenset({"", "run", "test", "lint", "format"})
 # What somebody else has said or what is a value: `"connection refused" is retried`.
 QUOTATION = re.compile(r"(?<!\w)[bfru]{0,2}(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
-# How exceptions and programs say it, and the system at the end of a line. In a run of tests other
+# How exceptions, programs and, at the end of a line, the system say it. In a run of tests other
 # words may be the name of a test, or what it expected.
-STATED = re.compile(
-    r"^(?:E\s)?\W*(?:[\w$]+[.:]+)*\w*(?:Error|Exception)\b|\bE(?!RR|XP|MP)[A-Z_]{4,}\b|\b[Ee]rrno\b"
-    r"|\bOs \{ code: "
-    r"|^\W*(?:\S+: )*(?i:error|fatal|could not|can(?:no|')t|unable to|failed to|\(\d+\))(?!\w)"
-    r"|^(?:.*: )?(?:[A-Za-z]+ ){0,3}(?i:refused|denied|reset by peer|permitted|left on device"
-    r"|timed out|file ?system|exceeded|memory|open files|unavailable|not known|in use|exhausted)"
-    r"\W*(?:\(.*\))?\W*$"
+OF_EXCEPTIONS = (
+    r"^(?:E\s)?\W*(?:[\w$]+[.:]+)*\w*(?:Error|Exception)\b|\bE(?!RR|XP|MP)[A-Z_]{4,}\b"
+    r"|\b[Ee]rrno\b|\bOs \{ code: "
 )
+OF_PROGRAMS = (
+    r"^\W*(?:\S+: )*(?i:error|fatal|could not|can(?:no|')t|unable to|failed to|\(\d+\))(?!\w)"
+)
+OF_SYSTEM = (
+    r"^(?:.*: (?:[A-Za-z]+ ){0,3}|(?:[A-Z][a-z]+ )+(?:[a-z]+ ){0,3})"
+    r"(?i:refused|denied|reset by peer|permitted|left on device|timed out|file ?system|exceeded"
+    r"|memory|open files|unavailable|not known|in use|exhausted)\W*(?:\(.*\))?\W*$"
+)
+STATED = re.compile(f"{OF_EXCEPTIONS}|{OF_PROGRAMS}|{OF_SYSTEM}")
+EXPECTATIONS = frozenset({"assertion", "comparison"})
 SAID_IN_TESTS = frozenset({"disk full", "resource", "service", "permission"})
 # Nothing answers a client, or at this address: the server may say itself why.
 UNANSWERED = re.compile(
@@ -47,8 +53,6 @@ UNANSWERED_VERDICTS = frozenset({"service", "timeout"})
 # None of these stops a server that runs on this machine.
 NEVER_STOP_A_SERVER = OUTSIDE_CODE - {"command"}
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
-# A program that only reads a file of which it says that it is not there.
-READS = re.compile(r"^(?:awk|cat|cmp|diff|grep|head|jq|ls|sed|tail|wc): .*No such file")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 
@@ -80,16 +84,16 @@ def is_stated(finding: Finding) -> bool:
     """Return whether a line is worded like an error, where it may be the name of a test."""
     if finding.verdict not in SAID_IN_TESTS:
         return True
+    if ASSERTED.search(finding.error):
+        return False
     return STATED.search(finding.error) is not None
 
 
-def without_unwritten(context: FailureContext, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without files that are only not there because a program failed before."""
-    deaths = [finding.line for finding in findings if finding.is_death]
-    first_death = min(deaths, default=len(context.output.lines))
-    if context.counts_failed_tests:
-        first_death = -1
-    return [one for one in findings if one.line < first_death or not READS.match(one.error)]
+def without_doubtful(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without what a test may have printed above its failed expectation."""
+    expectations = [finding.line for finding in findings if finding.verdict in EXPECTATIONS]
+    last = max(expectations, default=-1)
+    return [finding for finding in findings if finding.line > last or is_stated(finding)]
 
 
 def best_cause(findings: Sequence[Finding]) -> Finding | None:

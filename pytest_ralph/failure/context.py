@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.cause import best_cause, is_credible, without_unwritten
+from pytest_ralph.failure.cause import best_cause, is_credible, without_doubtful
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.commands import CommandContext, is_search
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
@@ -178,7 +178,9 @@ class FailureContext(CommandContext):
             owned = with_owner(self, finding)
             if is_credible(self, owned):
                 found.append(owned)
-        return without_unwritten(self, [*found, *self._absences])
+        data = self.data.intersection(ignored)
+        absences = [finding for finding in self._absences if finding.line not in data]
+        return without_doubtful([*found, *absences])
 
     @cached_property
     def _exceptions(self) -> Sequence[Finding]:
@@ -238,7 +240,8 @@ class FailureContext(CommandContext):
         """Return whether a command of unknown purpose prints the results of tests."""
         if names_tests(self._own_words):
             return True
-        if "build" in self.roles and not self.names("test") and not self._ends_with_own_code:
+        only_builds = "build" in self.roles and not self._own_code_at_end
+        if only_builds and not self.names("test"):
             return False
         return any(map(PASSED_MARK.search, self.output.lines))
 
@@ -247,10 +250,12 @@ class FailureContext(CommandContext):
         return any(map(PASSED_MARK.search, self.output.lines[:line]))
 
     @property
-    def _ends_with_own_code(self) -> bool:
-        """Return whether the last command runs what the others have built."""
+    def _own_code_at_end(self) -> Stage | None:
+        """The last command if it is code of the project, such as what the others have built."""
         printing = self.stages_besides(SILENT_TOOLS)
-        return bool(printing) and self.runs_own_code(printing[-1])
+        if printing and self.runs_own_code(printing[-1]):
+            return printing[-1]
+        return None
 
     @property
     def shown_tests(self) -> Sequence[FailedTest]:
@@ -305,10 +310,7 @@ class FailureContext(CommandContext):
         """The last command if it is code of the project, and nothing complained before it ran."""
         if self.main_stage.role == "" or self.diagnostics or self.failed_tests:
             return None
-        printing = self.stages_besides(SILENT_TOOLS)
-        if printing and self.runs_own_code(printing[-1]):
-            return printing[-1]
-        return None
+        return self._own_code_at_end
 
     def role_at(self, line: int) -> str:
         """Return the role of the command that printed a line; empty for an orchestrator."""

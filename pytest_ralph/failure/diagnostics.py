@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, below, lines_below, matching
+from pytest_ralph.failure.lines import below, lines_below, matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -72,8 +72,6 @@ SHAPES = {
 }
 # A line that gives only the place; the message is below.
 MESSAGE_BELOW = re.compile(r"[━─]{5,}$|:$|^\[\d+\] \S+ at #")
-# Elixir gives the place below the message, with the function: `lib/a.ex:3: Cart.total/1`
-MESSAGE_ABOVE = re.compile(r"^\S+\.exs?:\d+: [\w.?!]+/\d+$")
 MARKS = " ×✖!iℹ⚠❯❱"
 # Of these marks in front of a message the tool says itself that it is no error.
 REMARKS = ("i ", "ℹ ", "⚠ ", "! ")
@@ -86,7 +84,6 @@ HEADED_ROW = re.compile(
 ROW_NUMBER = re.compile(r"^\s*\d+\s{2,}")
 COUNT_ROW = re.compile(r"^\W*\w[\w ]*:\s*\d+$|^\W*\d+ \w+ (?:checked|found|scanned|processed)\b")
 ROWS_BELOW = 6
-LONGEST_MESSAGE = 12
 DIGIT = re.compile(r"\d")
 FILE_NAME = re.compile(
     r"\.[A-Za-z]\w{0,9}$|(?:^|/)(?:Make|Docker|Rake|Gem|Jenkins)file$",
@@ -117,8 +114,6 @@ def read_diagnostics(output: CommandOutput, ignored: Collection[int]) -> Iterato
             continue
         if output.english is not output.lines:
             found = replace(found, text=output.lines[number].strip())
-        if MESSAGE_ABOVE.search(found.text):
-            found = _with_message_above(found, output.lines)
         if MESSAGE_BELOW.search(line):
             found = _with_message_below(found, output.lines)
         yield found
@@ -181,15 +176,6 @@ def _read_above_place(lines: Sequence[str], number: int) -> Diagnostic | None:
     file = place["arrow"] or place["bare"] or place["block"]
     shape = "build" if level in {"", "error"} else "lint"
     return Diagnostic(number, text, file, shape, level)
-
-
-def _with_message_above(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:
-    """Return a diagnostic of which one line gives the place, and one above it the message."""
-    for number in above(diagnostic.line, LONGEST_MESSAGE):
-        level = _level(lines[number])
-        if level:
-            return replace(diagnostic, line=number, text=lines[number].strip(), level=level)
-    return diagnostic
 
 
 def _with_message_below(diagnostic: Diagnostic, lines: Sequence[str]) -> Diagnostic:

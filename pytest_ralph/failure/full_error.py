@@ -37,7 +37,7 @@ GRADLE_FAILED = re.compile(r"^FAILURE: Build failed with an exception")
 # A line that only closes what the line above it says.
 FOOTER = re.compile(
     r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
-    r"|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
+    r"|\S+\.exs?:\d+: [\w.?!]+/\d+$|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
@@ -109,7 +109,8 @@ def _lines_above(context: FailureContext, number: int) -> Iterator[str]:
     """Yield the lines above that count, the nearest first."""
     for at in above(number, number):
         line = context.output.lines[at].strip()
-        if line and at not in context.ignored:
+        # What a compiler warns of above its footer stopped it.
+        if line and (at not in context.ignored or line.startswith("warning: ")):
             yield line
 
 

@@ -80,11 +80,12 @@ PART_OF_TRACEBACK = re.compile(
 IGNORED_BY_MAKE = "(ignored)"
 
 # A value in JSON or of an object that node prints below an error, what a program logged while it
-# was running, or an attempt that will be repeated; after the last attempt of pip
-# (`total=0`) the failure counts.
+# was running, a file that nothing has written because of what failed before, or an attempt that
+# will be repeated; after the last attempt of pip (`total=0`) the failure counts.
 DATA = re.compile(
     r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|\w+: (?:.*,|true|false|undefined|null)$)'
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
+    r"|^(?:awk|cat|cmp|diff|grep|head|jq|sed|tail|wc): .*No such file"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
     r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b|^\W*waiting for\b"
     r"|, (?:using|falling back|continuing)\b"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.commands import COMPLAINING_ROLES
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.project import FOREIGN
-from pytest_ralph.failure.quote import SUMMARY
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
@@ -25,6 +24,8 @@ FAILED_ASSERTION = re.compile(
     r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$",
     re.IGNORECASE,
 )
+# Said of all files together, long after the remarks about one.
+UNLINKED = re.compile(r"\bundefined (?:reference|symbol)|\bmultiple definition", re.IGNORECASE)
 # What only a tool says that could not read a file to its end; the others have remarks about it.
 UNREADABLE = re.compile(
     r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
@@ -63,14 +64,12 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
 
 def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:
     """Return whether something else failed after a compiler had only warned."""
-    lines = [one.line for one in context.findings if _is_no_warning(one)]
+    lines = [
+        finding.line
+        for finding in context.findings
+        if finding.verdict in {"assertion", "test"} or UNLINKED.search(finding.error)
+    ]
     return max(lines, default=-1) > diagnostic.line
-
-
-def _is_no_warning(finding: Finding) -> bool:
-    if finding.verdict == "build":
-        return not SUMMARY.search(finding.error) and "warning" not in finding.error
-    return finding.verdict in {"assertion", "test"}
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:

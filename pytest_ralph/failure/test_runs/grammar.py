@@ -6,7 +6,6 @@ The grammars are written in `runners.rules`; the comment there explains the fiel
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -132,9 +131,8 @@ class _BlockReader:
         self.lines = numbered(lines)
         self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
-        self.starts: defaultdict[str, list[int]] = defaultdict(list)
-        for number, start in matching(_compiled(grammar.starts).match, lines):
-            self.starts[start[1]].append(number)
+        starts = matching(_compiled(grammar.starts).match, lines)
+        self.starts = {start[1]: number for number, start in starts}
 
     def read(self) -> Iterator[FailedTest]:
         line_above = _compiled(self.grammar.below)
@@ -197,12 +195,10 @@ class _BlockReader:
 
     def _printed_before(self, name: Quote) -> list[Quote]:
         """Return what a test printed above its title, the last line first."""
-        if name.text not in self.starts:
+        start = self.starts.get(name.text)
+        if start is None:
             return self._block_above(name.line)
-        printed: list[Quote] = []
-        for number in self.starts[name.text]:
-            printed += self._until_end(below(self.lines, number, LONGEST_BLOCK))
-        return printed[::-1]
+        return self._until_end(below(self.lines, start, LONGEST_BLOCK))[::-1]
 
     def _block_above(self, number: int) -> list[Quote]:
         """Return the lines above a title, the nearest first."""

@@ -42,8 +42,8 @@ TEST_SUMMARY = re.compile(
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
-    r"|\bfail(?:ed|ures?|s|ing)?(?: (?:tests?|assertions?|checks?))?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
-    r"|ing)?\b",
+    r"|\bfail(?:ed|ures?|s|ing)?(?: (?:tests?|assertions?|checks?))?\s*[:=|]?\s*[1-9]\d*\b"
+    r"|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?|ing)?\b",
     re.IGNORECASE,
 )
 HEADING = re.compile(
