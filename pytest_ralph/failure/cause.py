@@ -53,6 +53,8 @@ UNANSWERED_VERDICTS = frozenset({"service", "timeout"})
 # None of these stops a server that runs on this machine.
 NEVER_STOP_A_SERVER = OUTSIDE_CODE - {"command"}
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
+# A program that only reads a file says that it is not there.
+READS = re.compile(r"^(?:awk|cat|cmp|diff|grep|head|jq|sed|tail|wc): .*No such file")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 
@@ -89,11 +91,18 @@ def is_stated(finding: Finding) -> bool:
     return STATED.search(finding.error) is not None
 
 
-def without_doubtful(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without what a test may have printed above its failed expectation."""
+def without_doubtful(context: FailureContext, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those that another one makes doubtful.
+
+    Above its failed expectation a test may have printed the words of a cause. A file may not be
+    there because a program failed that writes it.
+    """
     expectations = [finding.line for finding in findings if finding.verdict in EXPECTATIONS]
     last = max(expectations, default=-1)
-    return [finding for finding in findings if finding.line > last or is_stated(finding)]
+    found = [finding for finding in findings if finding.line > last or is_stated(finding)]
+    if context.counts_failed_tests or any(finding.is_death for finding in found):
+        return [finding for finding in found if not READS.match(finding.error)]
+    return found
 
 
 def best_cause(findings: Sequence[Finding]) -> Finding | None:

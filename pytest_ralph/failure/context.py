@@ -62,6 +62,10 @@ PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
+TEST_WORDS = frozenset(
+    "assertions checks examples failing fails pass passed passing scenario scenarios specs test "
+    "tests".split()
+)
 # An expectation of a test: what a linter marks has none.
 COMPARED = re.compile(
     r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|(?:^|: +)expected\W",
@@ -100,8 +104,8 @@ class FailureContext(CommandContext):
 
     @cached_property
     def counts_failed_tests(self) -> bool:
-        """Whether a summary shows that tests ran and failed."""
-        return names_tests(self.output)
+        """Whether a summary shows that tests ran and failed, not the steps of another program."""
+        return self.output.has(*TEST_WORDS) and names_tests(self.output)
 
     @cached_property
     def passed_over(self) -> frozenset[int]:
@@ -178,9 +182,7 @@ class FailureContext(CommandContext):
             owned = with_owner(self, finding)
             if is_credible(self, owned):
                 found.append(owned)
-        data = self.data.intersection(ignored)
-        absences = [finding for finding in self._absences if finding.line not in data]
-        return without_doubtful([*found, *absences])
+        return without_doubtful(self, [*found, *self._absences])
 
     @cached_property
     def _exceptions(self) -> Sequence[Finding]:

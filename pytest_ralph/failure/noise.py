@@ -43,6 +43,7 @@ NOISE = re.compile(
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
     | \s+(?-i:Given|When|Then|And|But)\s\S.*\s\#\s(?:None|\S+:\d+)$   # steps of a scenario
     | \(Use\s`node\s--trace
+    | error:\sfailed\sto\spush\ssome\srefs
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b
@@ -80,12 +81,11 @@ PART_OF_TRACEBACK = re.compile(
 IGNORED_BY_MAKE = "(ignored)"
 
 # A value in JSON or of an object that node prints below an error, what a program logged while it
-# was running, a file that nothing has written because of what failed before, or an attempt that
-# will be repeated; after the last attempt of pip (`total=0`) the failure counts.
+# was running, or an attempt that will be repeated; after the last attempt of pip
+# (`total=0`) the failure counts.
 DATA = re.compile(
     r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|\w+: (?:.*,|true|false|undefined|null)$)'
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
-    r"|^(?:awk|cat|cmp|diff|grep|head|jq|sed|tail|wc): .*No such file"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
     r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b|^\W*waiting for\b"
     r"|, (?:using|falling back|continuing)\b"

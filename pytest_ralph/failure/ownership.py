@@ -41,7 +41,7 @@ IMPORTED = re.compile(r"\b(?:import|use|include|require|from|load)\b[^'\"]{0,9}[
 # Options whose value is a module to load.
 LOADING = frozenset(
     "-r --require --import --loader -p --plugin --plugins --reporter -R --formatter -f --format "
-    "--environment --preset --parser --engine".split()
+    "--environment --preset --parser --engine --listener".split()
 )
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
@@ -128,7 +128,7 @@ def _is_to_be_loaded(context: FailureContext, name: str) -> bool:
     """Return whether an option asks the program to load a module: `mocha -r esm`."""
     for stage in context.stages:
         for option, value in pairwise(stage.arguments):
-            if option in LOADING and value == name:
+            if option in LOADING and value.partition(":")[0] == name:
                 return True
     return False
 
