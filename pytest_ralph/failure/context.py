@@ -199,7 +199,7 @@ class FailureContext(CommandContext):
     def cause(self) -> Finding | None:
         """The finding that says best why the command failed, not only that it did."""
         best = best_cause(self.findings)
-        if best and best.verdict == "timeout" and self.shown_tests:
+        if best and best.verdict == "timeout" and (self.shown_tests or self.counts_failed_tests):
             return replace(best, type=VERIFICATION_FAILED)
         return best
 
