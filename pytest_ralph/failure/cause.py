@@ -19,13 +19,30 @@ OUTSIDE_CODE = frozenset(
 )
 # The words behind it are values that were compared.
 ASSERTED = re.compile(
-    r"^(?:[\w.]+\.)?AssertionError\b| [!=]==? "
+    r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)| [!=]==? "
     r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
 )
 # What tools with these roles quote is code or text of the project.
 QUOTE_THE_PROJECT = frozenset({"", "run", "test", "lint", "format"})
 # What somebody else has said or what is a value: `"connection refused" is retried`.
-QUOTATION = re.compile(r"(?<!\w)(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
+QUOTATION = re.compile(r"(?<!\w)[bfru]{0,2}(?:'[^']* [^']*'|\"[^\"]* [^\"]*\")(?!\w)")
+# How exceptions, programs and, at the end of a line, the system say it. In a run of tests other
+# words may be the name of a test, or what it expected.
+OF_EXCEPTIONS = (
+    r"^(?:E\s)?\W*(?:[\w$]+[.:]+)*\w*(?:Error|Exception)\b|\bE(?!RR|XP|MP)[A-Z_]{4,}\b"
+    r"|\b[Ee]rrno\b|\bOs \{ code: "
+)
+OF_PROGRAMS = (
+    r"^\W*(?:\S+: )*(?i:error|fatal|could not|can(?:no|')t|unable to|failed to|\(\d+\))(?!\w)"
+)
+OF_SYSTEM = (
+    r"^(?:.*: (?:[A-Za-z]+ ){0,3}|(?:[A-Z][a-z]+ )+(?:[a-z]+ ){0,3})"
+    r"(?i:refused|denied|reset by peer|permitted|left on device|timed out|file ?system|exceeded"
+    r"|memory|open files|unavailable|not known|in use|exhausted)\W*(?:\(.*\))?\W*$"
+)
+STATED = re.compile(f"{OF_EXCEPTIONS}|{OF_PROGRAMS}|{OF_SYSTEM}")
+EXPECTATIONS = frozenset({"assertion", "comparison"})
+SAID_IN_TESTS = frozenset({"disk full", "resource", "service", "permission"})
 # Nothing answers a client, or at this address: the server may say itself why.
 UNANSWERED = re.compile(
     r"(?P<client>^(?:curl|wget|http|nc): (?!\(6\))|\bwait(?:ed|ing) for\b)"
@@ -36,6 +53,8 @@ UNANSWERED_VERDICTS = frozenset({"service", "timeout"})
 # None of these stops a server that runs on this machine.
 NEVER_STOP_A_SERVER = OUTSIDE_CODE - {"command"}
 PYTHON_EXCEPTION = re.compile(r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b")
+# A program that only reads a file says that it is not there.
+READS = re.compile(r"^(?:awk|cat|cmp|diff|grep|head|jq|sed|tail|wc): .*No such file")
 # The logger of Go's services (klog), which repeats itself before the tool speaks.
 SERVICE_LOG = re.compile(r"^[EWF]\d{4} \d\d:\d\d:\d\d")
 
@@ -52,6 +71,8 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if ASSERTED.search(finding.error):
         return False
+    if context.counts_failed_tests and not is_stated(finding):
+        return False
     if context.role_at(finding.line) not in QUOTE_THE_PROJECT:
         # A tool may quote the system.
         return True
@@ -59,6 +80,29 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def is_stated(finding: Finding) -> bool:
+    """Return whether a line is worded like an error, where it may be the name of a test."""
+    if finding.verdict not in SAID_IN_TESTS:
+        return True
+    if ASSERTED.search(finding.error):
+        return False
+    return STATED.search(finding.error) is not None
+
+
+def without_doubtful(context: FailureContext, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those that another one makes doubtful.
+
+    Above its failed expectation a test may have printed the words of a cause. A file may not be
+    there because a program failed that writes it.
+    """
+    expectations = [finding.line for finding in findings if finding.verdict in EXPECTATIONS]
+    last = max(expectations, default=-1)
+    found = [finding for finding in findings if finding.line > last or is_stated(finding)]
+    if context.counts_failed_tests or any(finding.is_death for finding in found):
+        return [finding for finding in found if not READS.match(finding.error)]
+    return found
 
 
 def best_cause(findings: Sequence[Finding]) -> Finding | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.cause import best_cause, is_credible
+from pytest_ralph.failure.cause import best_cause, is_credible, without_doubtful
 from pytest_ralph.failure.causes import causes_of
 from pytest_ralph.failure.commands import CommandContext, is_search
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
@@ -62,9 +62,14 @@ PASSED_MARK = re.compile(
     r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
     r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
 )
+TEST_WORDS = frozenset(
+    "assertions checks examples failing fails pass passed passing scenario scenarios specs test "
+    "tests".split()
+)
 # An expectation of a test: what a linter marks has none.
 COMPARED = re.compile(
-    r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|^expected\W", re.IGNORECASE
+    r"\bAssertionError\b|\bexpected\b.*\b(?:got|but|to (?:be|equal))\b|(?:^|: +)expected\W",
+    re.IGNORECASE,
 )
 
 
@@ -92,10 +97,15 @@ class FailureContext(CommandContext):
             # What a linter shows beside its findings is what it has read.
             everything = frozenset(range(len(self.output.lines)))
             return found | (everything - complaints)
-        if names_tests(self.output):
+        if self.counts_failed_tests:
             # The name of a test may contain the words of any cause.
             return found | marked
         return found
+
+    @cached_property
+    def counts_failed_tests(self) -> bool:
+        """Whether a summary shows that tests ran and failed, not the steps of another program."""
+        return self.output.has(*TEST_WORDS) and names_tests(self.output)
 
     @cached_property
     def passed_over(self) -> frozenset[int]:
@@ -172,7 +182,7 @@ class FailureContext(CommandContext):
             owned = with_owner(self, finding)
             if is_credible(self, owned):
                 found.append(owned)
-        return (*found, *self._absences)
+        return without_doubtful(self, [*found, *self._absences])
 
     @cached_property
     def _exceptions(self) -> Sequence[Finding]:
@@ -189,7 +199,7 @@ class FailureContext(CommandContext):
     def cause(self) -> Finding | None:
         """The finding that says best why the command failed, not only that it did."""
         best = best_cause(self.findings)
-        if best and best.verdict == "timeout" and self.shown_tests:
+        if best and best.verdict == "timeout" and (self.shown_tests or self.counts_failed_tests):
             return replace(best, type=VERIFICATION_FAILED)
         return best
 
@@ -232,9 +242,22 @@ class FailureContext(CommandContext):
         """Return whether a command of unknown purpose prints the results of tests."""
         if names_tests(self._own_words):
             return True
-        if "build" in self.roles and not self.names("test"):
+        only_builds = "build" in self.roles and not self._own_code_at_end
+        if only_builds and not self.names("test"):
             return False
         return any(map(PASSED_MARK.search, self.output.lines))
+
+    def tests_ran_above(self, line: int) -> bool:
+        """Return whether tests are marked as passed above a line."""
+        return any(map(PASSED_MARK.search, self.output.lines[:line]))
+
+    @property
+    def _own_code_at_end(self) -> Stage | None:
+        """The last command if it is code of the project, such as what the others have built."""
+        printing = self.stages_besides(SILENT_TOOLS)
+        if printing and self.runs_own_code(printing[-1]):
+            return printing[-1]
+        return None
 
     @property
     def shown_tests(self) -> Sequence[FailedTest]:
@@ -289,10 +312,7 @@ class FailureContext(CommandContext):
         """The last command if it is code of the project, and nothing complained before it ran."""
         if self.main_stage.role == "" or self.diagnostics or self.failed_tests:
             return None
-        printing = self.stages_besides(SILENT_TOOLS)
-        if printing and self.runs_own_code(printing[-1]):
-            return printing[-1]
-        return None
+        return self._own_code_at_end
 
     def role_at(self, line: int) -> str:
         """Return the role of the command that printed a line; empty for an orchestrator."""

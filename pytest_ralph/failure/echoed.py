@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # Orchestrators that show a command without a mark before it.
 UNMARKED_ECHO = frozenset("make gmake just task ninja cmake".split())
 ECHO = re.compile(
-    r"^(?P<mark>> |\$ |\+ |#\d+ \[[^]]+\] RUN |task: \[\S+\] |\S+: commands\[\d+\]> "
+    r"^(?P<mark>> |\$ |\+ |\t(?=make )| {3}(?=dh_)|#\d+ \[[^]]+\] RUN "
+    r"|task: \[\S+\] |\S+: commands\[\d+\]> "
     r"|nox > (?:Running )?|❯ )?"
     r"(?P<command>[\w./@+=-]+(?: .*)?)$"
 )

@@ -298,6 +298,9 @@ def _read_failed_block(context: FailureContext, claims: Claims, kinds: Kinds) ->
 
 
 def _read_limits(context: FailureContext, claims: Claims, kinds: Kinds) -> Failure | None:
+    if context.evidence.source != "executor" and context.failed_tests:
+        # A runner of tests shows what they expected.
+        return None
     if claims.context_limit:
         failure = Finding("context", claims.context_limit).as_failure(kinds)
         if any(map(PROGRESS.search, context.output.lines)):

@@ -26,7 +26,8 @@ POINTER = re.compile(
 # A line that only announces what the next line says.
 HEADING = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$|^An error (?:has )?occurred\b.*:$"
-    r"|\bproblems were encountered\b.*:$|^FAILURE: Build failed\b"
+    r"|\bproblems were encountered\b.*:$|^FAILURE: Build failed\b|^\W*Build failed\W*$"
+    r"|^\S+ \(Wstat: \d.*\)$"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
     r"|.* panicked at \S+):$|━{5,}$|^Error [-┈]{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
@@ -36,13 +37,13 @@ GRADLE_FAILED = re.compile(r"^FAILURE: Build failed with an exception")
 # A line that only closes what the line above it says.
 FOOTER = re.compile(
     r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
-    r"|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
+    r"|\S+\.exs?:\d+: [\w.?!]+/\d+$|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
 # A line that only announces the value on the next line.
 ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
 NOT_A_VALUE = re.compile(
     r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
-    r"|[(\[{)\]}>]+[,;]?$|---)"
+    r"|[(\[{)\]}>]+[,;]?$|---|Non-zero exit status: \d)"
 )
 # What node and mocha print above a difference of two values.
 DIFFERENCE = re.compile(r"^\s*\+ (?:actual - expected|expected - actual)$")
@@ -108,7 +109,8 @@ def _lines_above(context: FailureContext, number: int) -> Iterator[str]:
     """Yield the lines above that count, the nearest first."""
     for at in above(number, number):
         line = context.output.lines[at].strip()
-        if line and at not in context.ignored:
+        # What a compiler warns of above its footer stopped it.
+        if line and (at not in context.ignored or line.startswith("warning: ")):
             yield line
 
 
@@ -123,10 +125,9 @@ def _line_below(context: FailureContext, number: int) -> str:
         if changed:
             return changed
     for line in lines_below(lines, number, LINES_BELOW):
-        words = PYTEST_MARK.sub("", line).strip(MARKS).split()
-        text = " ".join(words)
+        text = PYTEST_MARK.sub("", line).strip(MARKS)
         if text and not HEADING.search(text) and not NOT_A_VALUE.match(text):
-            return text
+            return text if HEADING.search(heading) else " ".join(text.split())
     return ""
 
 

@@ -43,6 +43,7 @@ NOISE = re.compile(
     | \(node:\d+\)\s(?:\[\w+\]\s)?(?:Deprecation|Experimental)Warning
     | \s+(?-i:Given|When|Then|And|But)\s\S.*\s\#\s(?:None|\S+:\d+)$   # steps of a scenario
     | \(Use\s`node\s--trace
+    | error:\sfailed\sto\spush\ssome\srefs
     | \[notice\]
     | (?:\#\d+|\s>)\s\[[^]]+\]\s                                # steps of an image build
     | \s*\#\s(?:include|define|import)\b

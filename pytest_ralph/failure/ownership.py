@@ -39,7 +39,10 @@ IN_SETTINGS = re.compile(
 )
 IMPORTED = re.compile(r"\b(?:import|use|include|require|from|load)\b[^'\"]{0,9}['\"]([^'\"]+)")
 # Options whose value is a module to load.
-LOADING = frozenset({"-r", "--require", "--import", "--loader", "-p", "--plugin", "--plugins"})
+LOADING = frozenset(
+    "-r --require --import --loader -p --plugin --plugins --reporter -R --formatter -f --format "
+    "--environment --preset --parser --engine --listener".split()
+)
 DATA_TOOLS = frozenset(
     "yamllint jsonlint xmllint yq jq json.tool check-jsonschema tomlv taplo".split()
 )
@@ -100,7 +103,8 @@ def _module(context: FailureContext, finding: Finding) -> Finding:
 def _verdict_of_module(context: FailureContext, finding: Finding, name: str) -> str:
     if any(map(REQUIRED_BY_OTHERS.match, _lines_below(context, finding, 2))):
         return "package"
-    is_named = context.names(name.removesuffix(".__main__"))
+    # No word of the command names a part of a package: `playwright test` and `@playwright/test`.
+    is_named = not name.startswith("@") and context.names(name.removesuffix(".__main__"))
     if _is_own_module(context, finding, name):
         return "absent" if is_named else "local module"
     is_tool = name in context.programs
@@ -124,7 +128,7 @@ def _is_to_be_loaded(context: FailureContext, name: str) -> bool:
     """Return whether an option asks the program to load a module: `mocha -r esm`."""
     for stage in context.stages:
         for option, value in pairwise(stage.arguments):
-            if option in LOADING and value == name:
+            if option in LOADING and value.partition(":")[0] == name:
                 return True
     return False
 
@@ -196,7 +200,8 @@ def _package(context: FailureContext, finding: Finding) -> Finding:
 def _absent(context: FailureContext, finding: Finding) -> Finding:
     """A table that the command does not name is one that a program of the project asks for."""
     table = finding.missing or ""
-    if table in context.evidence.command or not NO_TABLE.search(finding.error):
+    is_named = re.search(rf"\b{re.escape(table)}\b", context.evidence.command)
+    if is_named or not NO_TABLE.search(finding.error):
         return finding
     return replace(finding, verdict="crash", missing=None)
 

@@ -79,11 +79,12 @@ def quotable_line(context: FailureContext) -> str:
         [lines[number] for number in _own_alarms(context)],
         filter(WARNING.match, printed),
         filter(disapproves, spoken),
-        [lines[number] for number in heard_alarms or alarms],
+        [lines[number] for number in heard_alarms],
         # The last command of a shell's trace is the one that ended it.
         filter(SHELL_TRACE.match, printed[-1:]),
         filterfalse(WEAK_ENDING.search, statements[-1:]),
         spoken,
+        [lines[number] for number in alarms],
         printed,
     )
     return next(candidates, "")

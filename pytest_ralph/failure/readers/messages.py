@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # What a line means that calls itself an error: a runner that says so could not run the tests.
 VERDICT_OF_MESSAGE = {**VERDICT_OF_ROLE, "run": "crash", "test": "build"}
 VERDICT_OF_WORDS = {**VERDICT_OF_ROLE, "install": "package"}
-VERDICT_OF_DIFFERENCE = {"lint": "lint", "": "format", "run": "comparison"}
+VERDICT_OF_DIFFERENCE = {"lint": "lint", "": "format", "run": "comparison", "test": "test"}
 # They show uncaught errors in ways that are known: other words are those of a script that checks.
 SCRIPTED = frozenset(
     "awk bash dash gawk mawk node perl php python python3 ruby sed sh ts-node tsx zsh".split()

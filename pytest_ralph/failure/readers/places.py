@@ -20,9 +20,12 @@ COMPARISON = re.compile(
 # Levels of which only linters speak.
 OF_LINTERS = frozenset({"style", "convention", "refactor", "suggestion"})
 FAILED_ASSERTION = re.compile(
-    r"\[unittest\]|\(assertion (?:error|failure)\)|(?<!static )assertion fail(?:ed|ure)",
+    r"\[unittest\]|\(assertion (?:error|failure)\)|(?<!static )assertion fail(?:ed|ure)"
+    r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$",
     re.IGNORECASE,
 )
+# Said of all files together, long after the remarks about one.
+UNLINKED = re.compile(r"\bundefined (?:reference|symbol)|\bmultiple definition", re.IGNORECASE)
 # What only a tool says that could not read a file to its end; the others have remarks about it.
 UNREADABLE = re.compile(
     r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
@@ -60,35 +63,49 @@ def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
 
 
 def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:
-    """Return whether something failed after a compiler had only warned."""
-    lines = [one.line for one in context.findings if one.verdict in {"assertion", "test"}]
+    """Return whether something else failed after a compiler had only warned."""
+    lines = [
+        finding.line
+        for finding in context.findings
+        if finding.verdict in {"assertion", "test"} or UNLINKED.search(finding.error)
+    ]
     return max(lines, default=-1) > diagnostic.line
 
 
 def _verdict_of(context: FailureContext, diagnostic: Diagnostic) -> str:
     """Return what a diagnostic means, by the role of the tool, otherwise by its shape."""
     shape = diagnostic.shape
+    role = context.role_at(diagnostic.line)
+    if role not in COMPLAINING_ROLES and FAILED_ASSERTION.search(diagnostic.text):
+        # The command also ran what it built.
+        return "test"
     if shape in context.stated_roles:
         return shape
-    role = context.role_at(diagnostic.line)
     if shape == "types" and not context.is_known_at(diagnostic.line):
         # The shape is clearer than what the name of a tool suggests.
         return "types"
     if diagnostic.level in OF_LINTERS:
         return "lint"
-    if role in {"lint", "format"}:
-        return role
-    if FAILED_ASSERTION.search(diagnostic.text):
-        # The compiler was asked to run what it built.
-        return "test"
-    if role in {"types", "build"}:
+    if role == "build" and not diagnostic.level and context.counts_failed_tests:
+        # It was asked to run the tests too: this is where one of them ended.
+        return ""
+    if role in {"lint", "format", "types", "build"}:
         return role
     if role == "test":
-        # A runner of tests points at a failed expectation, or at a file that does not compile.
-        if COMPARISON.search(diagnostic.text):
-            return "test"
-        return "build"
+        return _verdict_in_tests(context, diagnostic)
     return shape or _verdict_of_place(context, diagnostic, role)
+
+
+def _verdict_in_tests(context: FailureContext, diagnostic: Diagnostic) -> str:
+    """A runner of tests points at a failed expectation, or at a file that does not compile.
+
+    Without a level it is where a test ended, if tests ran before.
+    """
+    if COMPARISON.search(diagnostic.text):
+        return "test"
+    if diagnostic.shape or not context.tests_ran_above(diagnostic.line):
+        return "build"
+    return "test"
 
 
 def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str) -> str:

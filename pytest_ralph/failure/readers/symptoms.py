@@ -12,17 +12,24 @@ from pytest_ralph.failure.lines import matching
 from pytest_ralph.failure.project import FOREIGN
 from pytest_ralph.failure.purpose import purpose
 from pytest_ralph.failure.quote import SUMMARY
-from pytest_ralph.failure.readers.messages import error_messages, first_statement, read_complaint
+from pytest_ralph.failure.readers.messages import (
+    error_messages,
+    first_statement,
+    read_complaint,
+    read_difference,
+)
 
 if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
 
 # Symptoms that every tool words alike: the role of the tool says which of them it is.
 BY_ROLE = frozenset({"lint", "types", "format", "test", "build"})
-# The files of frames of Python and Node, and of the place that Node prints above an error.
+FAILED_CHECKS = frozenset({"test", "comparison"})
+# The files of frames of Python and Node, the place that Node prints above an error, and the cell of
+# a notebook.
 FRAME = re.compile(
     r'^\s*File "([^"]+)", line \d|^\s+at .*?\(?((?:file:/|node:|/)[^():]+)(?::\d+)+\)?$'
-    r"|^((?:file:/|node:|/)[^\s():]+):\d+$"
+    r"|^((?:file:/|node:|/)[^\s():]+):\d+$|^(Cell In\[\d+\]), line \d+"
 )
 PYTHON_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line \d+, in (?P<function>\S+)')
 FOREIGN_FRAME = re.compile(rf"{FOREIGN.pattern}|/bin/[\w.-]+$|^<frozen |^node:")
@@ -42,6 +49,8 @@ def read_symptom(context: FailureContext) -> Finding | None:
     if symptom.verdict in COMPLAINING_ROLES and SUMMARY.search(symptom.error):
         # Quote what a linter complains about in place of its count.
         return read_complaint(context, symptom.verdict) or symptom
+    if symptom.verdict == "test":
+        return read_difference(context) or symptom
     return symptom
 
 
@@ -67,6 +76,9 @@ def _deciding_role(context: FailureContext, symptom: Finding) -> str:
         # One of several commands, such as the formatter before the tests.
         return symptom.verdict
     role = _speaker_role(context, symptom)
+    if role == "build" and symptom.verdict in FAILED_CHECKS and context.counts_failed_tests:
+        # It was asked to run the tests too.
+        return "test"
     if context.is_known_at(symptom.line):
         return role
     if role in COMPLAINING_ROLES and symptom.verdict == "comparison":
@@ -85,7 +97,7 @@ def _read_death(context: FailureContext) -> Finding:
     deaths = [finding for finding in context.findings if finding.is_death]
     death = deaths[0]
     if context.output.has("traceback"):
-        death = deaths[-1]
+        death = max(deaths, key=lambda finding: finding.line)
     if any(finding.verdict != "exception" for finding in deaths):
         return death
 

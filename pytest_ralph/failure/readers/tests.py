@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.cause import is_stated
 from pytest_ralph.failure.causes import causes_in
 from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
@@ -86,7 +87,9 @@ def _with_tests(
 def _with_stated_error(context: FailureContext, finding: Finding, quoted: FailedTest) -> Finding:
     """Return what the output says elsewhere, if the runner only lists names."""
     stated = [one for one in context.findings if one.verdict in EXPECTATIONS]
-    best = first_of_lowest_rank(stated)
+    # Only if no test says what it expected, quote how long one took.
+    best = first_of_lowest_rank(one for one in stated if one.verdict != "timeout")
+    best = best or first_of_lowest_rank(stated)
     if best:
         return replace(finding, error=best.error, line=best.line)
     if context.cause:
@@ -141,7 +144,7 @@ def _read_test(context: FailureContext, test: FailedTest) -> Finding:
 def _read_inside_test(causes: Sequence[Finding]) -> Finding | None:
     """Return the cause outside the code that a test met."""
     for finding in causes:
-        if finding.verdict in OUTSIDE:
+        if finding.verdict in OUTSIDE and is_stated(finding):
             return finding
         if finding.verdict == "timeout":
             return replace(finding, type=VERIFICATION_FAILED)

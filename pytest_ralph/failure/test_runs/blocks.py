@@ -43,7 +43,8 @@ ROW = r"\d+ *[|:│]|[-+] |\^|~|(?P<ruler>[-=~*_.─━═])(?P=ruler){9,}\s*$"
 HEADING = r"stdout|[Ss]tack|Message:$|\[?Captured|Errors while|Output from"
 # counts of tests,
 COUNT = (
-    r"Ran \d+|# of (?:un)?expected |\d+ (?:tests?|pass(?:ed|ing)?\b|failing\b)"
+    r"Ran \d+|# of (?:un)?expected |\d+ of \d+ |Testsuite summary |# [A-Z]+: +\d+$"
+    r"|\d+ (?:tests?|assertions?|pass(?:ed|ing)?\b|failing\b)"
     r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d"
 )
 # what the runner says about itself,

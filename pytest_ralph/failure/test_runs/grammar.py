@@ -60,6 +60,7 @@ class Grammar:
     below: str = ""
     name: str = ""
     above: str = "none"
+    starts: str = "none"
     unless: str = "none"
     last: str = ""
     loads: str = ""
@@ -130,6 +131,8 @@ class _BlockReader:
         self.lines = numbered(lines)
         self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
+        starts = matching(_compiled(grammar.starts).match, lines)
+        self.starts = {start[1]: number for number, start in starts}
 
     def read(self) -> Iterator[FailedTest]:
         line_above = _compiled(self.grammar.below)
@@ -140,7 +143,7 @@ class _BlockReader:
             name = self._name(number, title, above_title)
             if not name.text:
                 continue
-            error = self._error(name.line, title)
+            error = self._error(name, title)
             if SUITE_COUNT.match(error.text):
                 continue
             if error.text or not self.grammar.unsure:
@@ -167,12 +170,13 @@ class _BlockReader:
         """Return whether a line above the title says that the test was expected to fail."""
         return _first(self._block_above(number), self.grammar.unless) is not None
 
-    def _error(self, number: int, title: re.Match[str]) -> Quote:
+    def _error(self, name: Quote, title: re.Match[str]) -> Quote:
         """Return the error that the title states, or that stands above or below it."""
+        number = name.line
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
-        error = _first(self._block_above(number), self.grammar.above)
+        error = _first(self._printed_before(name), self.grammar.above)
         if error:
             return error
         block = self._block_below(number)
@@ -188,6 +192,13 @@ class _BlockReader:
                 break
             block.append(line)
         return block
+
+    def _printed_before(self, name: Quote) -> list[Quote]:
+        """Return what a test printed above its title, the last line first."""
+        start = self.starts.get(name.text)
+        if start is None:
+            return self._block_above(name.line)
+        return self._until_end(below(self.lines, start, LONGEST_BLOCK))[::-1]
 
     def _block_above(self, number: int) -> list[Quote]:
         """Return the lines above a title, the nearest first."""

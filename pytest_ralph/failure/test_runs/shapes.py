@@ -37,12 +37,13 @@ LEVEL = re.compile(
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
-    r"^\W*failure in test\b|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
+    r"^\W*failure in test\b|^\[  FAILED  \] \S"
+    r"|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
-    r"|\bfail(?:ed|ures?|s|ing)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
-    r"|ing)?\b",
+    r"|\bfail(?:ed|ures?|s|ing)?(?: (?:tests?|assertions?|checks?))?\s*[:=|]?\s*[1-9]\d*\b"
+    r"|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?|ing)?\b",
     re.IGNORECASE,
 )
 HEADING = re.compile(
@@ -148,8 +149,10 @@ TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
 )
-PASSED_AT_END = re.compile(r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\))?$")
-PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")")
+PASSED_AT_END = re.compile(
+    r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\)|\s+\[[\d.]+s\])?$"
+)
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")", "]")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(

@@ -34,21 +34,26 @@ NOT_OK = re.compile(
 )
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
-END_OF_BLOCK = re.compile(r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$")
+END_OF_BLOCK = re.compile(
+    r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$|^# failed \d+ among "
+)
 # A message of several lines starts on the next line.
 BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
+# bats gives the command below its place.
+BATS_MESSAGE = re.compile(r"^\s+(`.*' failed)$")
 # Of two values the one that was expected, which says less than the title of an assertion.
 VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
     re.compile(
-        r"^\s*(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null|''$)[\"']?(.*?)[\"']?$"
+        r"^\s+(?:message|error): (?!\||[\"']?(?:test )?failed[\"']?$|null|''$)[\"']?(.*?)[\"']?$"
     ),
     re.compile(r"^\s*#\s+(?:Failure|Error) message: (\S.*)$"),
     re.compile(r"^\s*#\s+(`.*' failed.*)$"),
     re.compile(r"^\s*#\s+(got: .*)$"),
     VALUE,
-    re.compile(r"^\s*#\s+([^(\s].*)$"),
+    # Behind a tab git's test framework shows the code of the test.
+    re.compile(r"^\s*#(?!\t)\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
 )
 PERL_TITLE = re.compile(r"^\s*#\s+Failed test '(.+)'$")
@@ -141,11 +146,16 @@ class _TapReader:
         """Return the two values that Perl writes to stderr, apart from the line of the test."""
         _, _, title = self.lines[number].text.partition(" - ")
         block = self._block(self.perl_titles.get(title, number))
+        if first_quote(block, [BATS_MESSAGE]):
+            return None
         return first_quote(block, PERL_EXPLANATIONS)
 
     def _explanation(self, number: int) -> Quote | None:
         """Return what the block below a failing test says, or what its file threw above it."""
         block = self._block(number)
+        message = first_quote(block, [BATS_MESSAGE])
+        if message:
+            return message
         for line, line_below in pairwise(block):
             if BLOCK_MESSAGE.match(line.text):
                 return Quote(line_below.line, line_below.text.strip())
