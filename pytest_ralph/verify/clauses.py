@@ -24,7 +24,8 @@ _COMPARISON = regex(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
 _VALUES = regex(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”"
     r"|(?<![\w])'(?P<single>[^'\n]*)'(?!\w)"
-    r"|(?<=matches )/(?P<regex>[^/\n]+)/"
+    r"|(?:(?<=match )|(?<=matches )|(?<=matching )|(?<=regex )|(?<=pattern )|(?<=expression ))"
+    r"/(?P<regex>[^/\n]+)/"
     r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
@@ -37,6 +38,10 @@ _TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
 _OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
+# `3 (at least)`: what is in the brackets belongs to the number.
+_BEFORE_BOUND = r"(?<![\w.])(?P<number>[`*]*\d[\d,]*[`*]*) ?\(\W*"
+_LOWER_BOUND = any_of("lower bound", _BEFORE_BOUND, r"\W*\)")
+_UPPER_BOUND = any_of("upper bound", _BEFORE_BOUND, r"\W*\)")
 _OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
 _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
@@ -121,6 +126,8 @@ class Clause(NamedTuple):
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
     text = in_english(words_after[:_REACH])
+    text = _LOWER_BOUND.sub(r">= \g<number>", text)
+    text = _UPPER_BOUND.sub(r"<= \g<number>", text)
     text = _BRACKET_ENDS.sub(_end_clause, text)
     splitter = _Splitter()
     text = splitter.take_values(text)
@@ -191,11 +198,11 @@ class _Splitter:
         told: list[Clause] = []
         for brackets in _BRACKETS.finditer(text):
             inside = brackets[1]
-            if _is_limit(brackets):
-                continue
-            is_contrast = has_value and _CONTRAST.fullmatch(inside)
-            if is_contrast or _TOLD.match(inside):
-                told += self._split_sentence(inside)
+            is_contrast = has_value and _CONTRAST.fullmatch(inside) is not None
+            is_more = is_contrast or _is_limit(brackets)
+            if is_more or _TOLD.match(inside):
+                clauses = self._split_sentence(inside)
+                told += [clause._replace(goes_on=clause.goes_on or is_more) for clause in clauses]
                 continue
             is_label = len(inside.split()) <= _LABEL_LENGTH
             if not is_label and not _DOUBTING.match(inside):

@@ -7,6 +7,7 @@ that no pattern knows ask nothing; they are returned as unread, because nothing 
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,6 +49,12 @@ _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
 # What fixes the output once and for all, so that a second one contradicts it.
 _WHOLE_OPS = frozenset(("==", "in", "empty", "lines==", "sum==", "each_line=="))
+_LIMITS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
 _TEXT_OPS = frozenset(("==", "contains"))
 _PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
@@ -268,6 +275,8 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     kept: list[Expect] = []
     stated: set[str] = set()
     for one in expects:
+        if any(_is_usual(one, limit) for limit in expects):
+            continue
         is_status = one.stream == "exit"
         if is_status and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
@@ -280,6 +289,17 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
             continue
         kept.append(one)
     return kept
+
+
+def _is_usual(one: Expect, limit: Expect) -> bool:
+    """Whether a number is the usual one within a limit: "at least 30. Expected: 46"."""
+    if one.stream != limit.stream or not isinstance(one.value, (int, float)):
+        return False
+    what, is_exact, _ = one.op.partition("==")
+    relation = limit.op.removeprefix(what)
+    if not is_exact or relation not in _LIMITS or not limit.op.startswith(what):
+        return False
+    return _LIMITS[relation](one.value, float(str(limit.value)))
 
 
 def _is_part_of_demanded(one: Expect, kept: Sequence[Expect]) -> bool:
@@ -540,7 +560,14 @@ PATTERNS = (
         statements.not_contained,
         when=_has_texts,
     ),
-    Pattern("regular expression", _form(rf"matches (?:\w+ )?{_VALUES}"), statements.matched),
+    Pattern(
+        "regular expression",
+        _form(
+            rf"(?:prints |shows |contains )?{_BETWEEN}matches"
+            rf"(?: (?:regular expression|regexp?|pattern|\w+))? {_VALUES}"
+        ),
+        statements.matched,
+    ),
     Pattern(
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
@@ -561,7 +588,7 @@ PATTERNS = (
     ),
     Pattern(
         "text in the output",
-        _form(rf"{_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
+        _form(rf"(?!.*matches ⟦){_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
         statements.contained,
     ),
     Pattern(

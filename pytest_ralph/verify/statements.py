@@ -65,6 +65,13 @@ _NOT_LITERAL = regex(
 )
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
 _OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
+# `\d`, in what no program prints.
+_CHARACTER_CLASS = regex(r"\\[dws]")
+# What makes a text a regular expression: `^x`, `x$`, `\d`, `\.`, `.*`, `[a-z]`, `[ab]+`, `{2}`.
+_REGEX_ONLY = regex(
+    r"^(?!.*\[\[:)(?:\^|.*(?:\w\$$|\\[dwsb.]|\.[*+]|\[[^\]]*\w-\w[^\]]*\]|\][*+{]|\)[*+?]|\{\d))"
+)
+_FILE_NAME = regex(r"(?:[\w.-]+/)*[\w.-]*[A-Za-z_-]\.[a-z]{1,5}")
 _DIRECTORY = regex(r"^([\w.-]+)/$")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
@@ -340,6 +347,9 @@ def outcome_word(said: Statement) -> Answer:
 
 
 def not_contained(said: Statement) -> Answer:
+    if any(value.kind == "regex" or _is_pattern(value.text) for value in said.values):
+        # "does not match `^tmp`": there is no operator for it.
+        return None
     is_denied = said.group("negated") or said.verb not in ("", "with")
     is_of_output = is_denied or said.is_about_output
     if said.is_of_tool and not is_of_output:
@@ -354,9 +364,24 @@ def not_contained(said: Statement) -> Answer:
 
 def matched(said: Statement) -> Answer:
     value = said.values[0]
-    if value.kind == "regex":
+    if value.kind == "regex" or _is_pattern(value.text):
         return [Expect("stdout", "matches", value.text)]
+    is_file = _FILE_NAME.fullmatch(value.text) is not None
+    if is_file and not lists_names(said.command):
+        # "matches `expected.txt`": what is in that file.
+        return None
     return contained(said)
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression, and can be nothing else: `^v\\d+`."""
+    if not _REGEX_ONLY.search(text):
+        return False
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def whole_text_or_nothing(said: Statement) -> Answer:
@@ -371,7 +396,7 @@ def whole_text(said: Statement) -> Answer:
         return contained(said)
     if said.is_of_each and prints_in_turn(said.command):
         return [Expect("stdout", "each_line==", texts[0])]
-    if _prints_more_than_text(said):
+    if _prints_more_than_text(said) or _CHARACTER_CLASS.search(texts[0]):
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
 
@@ -393,7 +418,15 @@ def contained(said: Statement) -> Answer:
         return None
     if said.verb == "creates" and not names_stream(said.clause.source):
         return None
-    return [Expect("stdout", "contains", text) for text in said.texts]
+    return [_contained_text(said.command, text) for text in said.texts]
+
+
+def _contained_text(command: Command, text: str) -> Expect:
+    """Return what "prints `total: \\d+`" asks; a search finds such a pattern in sources."""
+    is_source = searches(command) or shows_contents(command)
+    if not is_source and _CHARACTER_CLASS.search(text) and _is_pattern(text):
+        return Expect("stdout", "matches", text)
+    return Expect("stdout", "contains", text)
 
 
 def _may_not_be_printed(said: Statement) -> bool:
