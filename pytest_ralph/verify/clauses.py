@@ -37,12 +37,12 @@ _LITERAL = any_of("literal", r"(?<![\w-])(?P<literal>", r")(?![\w-])")
 _TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
-_OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
+_OR_MORE = regex(r"(\d+)( [a-z]+)?(?: ?\+| or (?:more|greater|higher|above))(?!\w)")
 # `3 (at least)`: what is in the brackets belongs to the number.
 _BEFORE_BOUND = r"(?<![\w.])(?P<number>[`*]*\d[\d,]*[`*]*) ?\(\W*"
 _LOWER_BOUND = any_of("lower bound", _BEFORE_BOUND, r"\W*\)")
 _UPPER_BOUND = any_of("upper bound", _BEFORE_BOUND, r"\W*\)")
-_OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
+_OR_FEWER = regex(r"(\d+)( [a-z]+)? or (?:fewer|less|lower|below)\b")
 _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|nor|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
@@ -55,14 +55,17 @@ _BRACKET_ENDS = regex(
     r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
     r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
 )
+# The cell of a table behind that of the command.
+_CELL = regex(r"^\s*\|([^|]+)\|")
 _SENTENCE_END = regex(r"([;\n·•]|[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
-    r",(?!\d)|(?:^| )(?:and|but|AND|&&|&|--|[—–-]) "
+    r",(?!\d)|(?:^| )(?:and|(?<!nothing )but|AND|&&|&|--|[—–-]) "
     r"|(?<=[\d⟧])\s(?=[✅✓✔☑] )"
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
-    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
+    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!start)(?<!begin)(?<!end)(?<!responds)(?<!compared)"
     r"(?!(?:(?<=finishes)|(?<=completes)|(?<=terminates)) with (?:an? )?(?:errors?|failures?)\b)"
+    r"(?!(?:(?<=fails)|(?<=stops)) with (?:an? )?(?:exit )?(?:code|status)(?: of)? \d)"
     # "7 → 0" tells how it was and how it is.
     r"(?!(?<=\d) (?:→|->|=>) \d)(?= (?:with|including|→|->|=>) )"
 )
@@ -131,6 +134,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     text = _BRACKET_ENDS.sub(_end_clause, text)
     splitter = _Splitter()
     text = splitter.take_values(text)
+    text = _CELL.sub(r"\1\n|", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
     return found + splitter.split_brackets(text, found)
@@ -279,8 +283,8 @@ def normalise(text: str) -> str:
     """Return the text in the fixed words of vocabulary/english.txt."""
     text = _THOUSANDS.sub("", text.lower())
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0])), text)
-    text = _OR_MORE.sub(r">= \1", text)
-    text = _OR_FEWER.sub(r"<= \1", text)
+    text = _OR_MORE.sub(r">= \1\2", text)
+    text = _OR_FEWER.sub(r"<= \1\2", text)
     text = _LAST_MARK.sub("", text)
     text = rewriter("english")(text)
     text = re.sub(r"[*_:]+", " ", text)

@@ -333,7 +333,7 @@ _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    rf"(?: {one_of('how')})*"
+    rf"(?: {one_of('how')})*(?: (?:instead of|rather than) .*)?"
     r"(?P<where> (?:on|for|in) (?:(?! because )[^⟦])*)?(?: (?:because|since|due) .*)?"
 )
 _THING = rf"(?P<noun>{one_of('thing')})"
@@ -611,7 +611,7 @@ PATTERNS = (
         "further text",
         regex(_VALUES),
         statements.contained,
-        when=lambda said: said.clause.goes_on,
+        when=lambda said: said.clause.goes_on or names_stream(said.clause.source),
     ),
     Pattern(
         "no such name",

@@ -20,9 +20,12 @@ from pytest_ralph.verify.stdout_kind import (
     counts_only,
     hides_zero,
     is_search,
+    iterates,
     lists_names,
+    prints_body,
     prints_in_turn,
     prints_nothing,
+    prints_per_file,
     prints_something,
     prints_sql_table,
     searches,
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.clauses import Clause, Value
 
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
+# "each line is `x`", "every value is 1"
+_OF_LINES = regex(r"\b(?:each|every|all) (?:of )?(?:lines?|values?|rows?|entry|entries|prints)\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     "|".join(
@@ -72,7 +77,12 @@ _REGEX_ONLY = regex(
     r"^(?!.*\[\[:)(?:\^|.*(?:\w\$$|\\[dwsb.]|\.[*+]|\[[^\]]*\w-\w[^\]]*\]|\][*+{]|\)[*+?]|\{\d))"
 )
 _FILE_NAME = regex(r"(?:[\w.-]+/)*[\w.-]*[A-Za-z_-]\.[a-z]{1,5}")
-_DIRECTORY = regex(r"^([\w.-]+)/$")
+# In quotes, these are what is printed.
+_PRINTED = frozenset(("complete", "done", "ready", "true"))
+# "outputs exactly `done`"
+_OUTPUT = regex(r"(?i)\b(?:stdout|prints|outputs|output is)\b")
+# `ok: true`
+_FIELD = regex(r"\w+: \S+")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
@@ -127,6 +137,17 @@ class Statement(NamedTuple):
         return bool(_EACH.search(self.clause.text))
 
     @property
+    def is_of_each_line(self) -> bool:
+        if prints_per_file(self.command):
+            return True
+        if not self.is_of_each:
+            return False
+        is_of_both = "both" in self.clause.text
+        if prints_in_turn(self.command) or (iterates(self.command) and not is_of_both):
+            return True
+        return _OF_LINES.search(self.clause.text) is not None
+
+    @property
     def is_of_tool(self) -> bool:
         """Whether the command is a tool whose result is its exit status, whatever it prints."""
         return self.command.stdout is Stdout.STATUS
@@ -154,9 +175,14 @@ class Statement(NamedTuple):
             text = _without_open_end(value.text)
             if _NOT_LITERAL.search(text):
                 return []
-            if text:
+            if _FIELD.fullmatch(text) and prints_body(self.command):
+                # JSON has quotes around the name, and maybe no blank.
+                return []
+            if value.kind == "directory" or lists_names(self.command):
                 # A directory is listed without the slash at its end.
-                texts.append(_DIRECTORY.sub(r"\1", text))
+                text = text.removesuffix("/")
+            if text:
+                texts.append(text)
         return texts
 
     @property
@@ -275,9 +301,13 @@ def silence(said: Statement) -> Answer:
         # `git diff`: "keys only, all empty" is about what it shows.
         return None
     may_be_suite = said.is_of_tool and not compares(command)
-    if may_be_suite and said.clause.source == "empty":
+    if may_be_suite and said.clause.source in ("empty", "none"):
         # "`npm test` runs (empty)": the suite is.
         return None
+    is_guess = command.stdout is Stdout.COUNT and not counts_only(command)
+    if is_guess and not prints_something(command):
+        # `awk '… {print NR}'`: whether it counts is only a guess.
+        return [EMPTY]
     return expect_nothing(command)
 
 
@@ -337,6 +367,9 @@ def outcome_word(said: Statement) -> Answer:
         return None
     if said.verb and said.verb not in RESULT_VERBS:
         return None
+    is_quoted = said.values[0].kind in ("span", "quote")
+    if (is_quoted and word in _PRINTED) or _OUTPUT.search(said.clause.source):
+        return None
     if not said.verb and said.values[0].kind != "capitals":
         return None
     if word.upper() in _PASSING:
@@ -394,8 +427,11 @@ def whole_text(said: Statement) -> Answer:
         return [Expect("stdout", "in", OneOf(texts))]
     if len(texts) > 1 or said.are_cut:
         return contained(said)
-    if said.is_of_each and prints_in_turn(said.command):
+    if said.is_of_each_line:
         return [Expect("stdout", "each_line==", texts[0])]
+    if said.is_of_each and said.command.stdout is not Stdout.TEXT:
+        # "all `OK`": one of several things that are printed beside others.
+        return None
     if _prints_more_than_text(said) or _CHARACTER_CLASS.search(texts[0]):
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
@@ -413,6 +449,9 @@ def _prints_more_than_text(said: Statement) -> bool:
 
 def contained(said: Statement) -> Answer:
     if said.is_choice or not said.has_texts:
+        return None
+    if _OF_LINES.search(said.clause.text):
+        # "every line starts with `x`"
         return None
     if not said.is_about_output and _may_not_be_printed(said):
         return None
@@ -435,6 +474,8 @@ def _may_not_be_printed(said: Statement) -> bool:
         # "`npm test` now includes `auth.test.ts`": which tests are run.
         return True
     # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    if names_stream(source):
+        return False
     is_joined = said.verb == "with" or source.startswith("including")
     return is_joined and said.is_of_tool
 

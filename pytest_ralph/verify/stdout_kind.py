@@ -104,6 +104,20 @@ def prints_in_turn(command: Command) -> bool:
     return Stdout.STATUS not in map(of_pipeline, in_turn)
 
 
+def prints_per_file(command: Command) -> bool:
+    """Whether it prints one line for each of several files: `stat -c %a a b`."""
+    if command.last.program != "stat":
+        return False
+    files = [operand for operand in command.last.operands if "%" not in operand]
+    return len(files) > 1
+
+
+def iterates(command: Command) -> bool:
+    """Whether it prints one line for each item of an array: `jq '.[].name' a.json`."""
+    last = command.last
+    return last.program in ("jq", "yq") and "[]" in last.source
+
+
 def is_search(command: Command) -> bool:
     """Whether its exit status says whether it has found something."""
     return command.last.is_listed("searches")
@@ -167,6 +181,11 @@ def is_http(command: Command) -> bool:
 def shows_http_status(command: Command) -> bool:
     """Whether the status of the answer is in the output."""
     return any(has_option(stage, _STATUS_OPTION) for stage in command.stages)
+
+
+def prints_body(command: Command) -> bool:
+    """Whether it prints the answer of a server without its headers."""
+    return is_http(command) and not shows_http_status(command)
 
 
 def shows_contents(command: Command) -> bool:
