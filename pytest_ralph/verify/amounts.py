@@ -68,11 +68,9 @@ def amount(said: Statement) -> Answer:
     if not is_stated and not prints_numbers(command):
         # "`./deploy.sh`, 12" says nothing about 12.
         return None
-    if _is_part_of_output(said):
-        return [Expect("stdout", "contains", said.number)]
-    measure = _measure_in_output(said)
-    if measure:
-        return [Expect("stdout", "contains", measure)]
+    part = _part_of_output(said)
+    if part is not None:
+        return [Expect("stdout", "contains", part)]
     if _MEASURE.match(said.noun) or _VERSION.search(command.text):
         return None
     if _may_be_status(said) and prints_nothing(command):
@@ -130,25 +128,25 @@ def _exact_amount(said: Statement) -> Expect | None:
     return asked[0] if asked and asked[0].op == "==" else None
 
 
-def _is_part_of_output(said: Statement) -> bool:
-    """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
-    if said.op != "==" or said.noun:
-        return False
-    if counts_only(said.command):
-        return False
-    if said.verb == "contains":
-        return True
-    return _AT_ONE_END.search(said.clause.source) is not None
+def _part_of_output(said: Statement) -> int | float | str | None:
+    """Return what stands somewhere in the output: "contains 200", "ends with 200", "shows 30s"."""
+    if said.op != "==" or said.group("noun") or counts_only(said.command):
+        return None
+    if said.group("unit"):
+        return _measure_in_output(said)
+    if said.verb == "contains" or _AT_ONE_END.search(said.clause.source):
+        return said.number
+    return None
 
 
-def _measure_in_output(said: Statement) -> str:
-    """Return the `30s` of "shows 30s", if it may stand in a line that is found."""
-    if not said.verb or said.group("op") or said.group("noun") or not said.group("unit"):
-        return ""
+def _measure_in_output(said: Statement) -> str | None:
+    """Return the `30s` of "shows 30s", which stands in a line that is found or in a file."""
+    if not said.verb or said.group("op"):
+        return None
     if not searches(said.command) and not shows_contents(said.command):
-        return ""
+        return None
     found = re.search(rf"(?i){said.group('number')}{said.group('unit')}", said.clause.source)
-    return found[0] if found else ""
+    return found[0] if found else None
 
 
 def _is_zero(said: Statement) -> bool:

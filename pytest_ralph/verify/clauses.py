@@ -55,6 +55,13 @@ _BRACKET_ENDS = regex(
     r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
     r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
 )
+# "prints the version (`1.2`)": the brackets say what it is.
+_IN_APPOSITION = regex(
+    r"(?P<said>\b(?:prints?|outputs?|returns?|shows?|reports?) (?:[a-z-]+ ){1,4}?[a-z-]+)"
+    r" \((?P<value>⟦\d+⟧)\)"
+)
+# `[done]` at the end says how far the author has come.
+_TAG = regex(r"(?<=\w) +\[[a-z]+\]\W*$", re.IGNORECASE)
 # The cell of a table behind that of the command.
 _CELL = regex(r"^\s*\|([^|]+)\|")
 _SENTENCE_END = regex(r"([;\n·•]|[.!?](?=\s|$))")
@@ -82,6 +89,7 @@ _TOLD = any_of("told", r"\W*")
 _CONTRAST = regex(r"\W*not ⟦\d+⟧\W*")
 # `(or so)`: a remark that takes back a part of what stands before it.
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
+_ALLOWED_BESIDE = any_of("allowed beside", r"\W*")
 # The same for a clause: "returns 3, or 4 on another system".
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
@@ -99,6 +107,7 @@ _RED = regex(r"(?:→ )?(?:[\w-]+ ){0,4}(?:fails|red|exits)\b")
 _LABEL_LENGTH = 2
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
+_FURTHER_DENIAL = regex(r"\W*(?:and )?(?:no|not|never|without) ⟦[\d&/]+⟧\W*")
 _FURTHER_TEXT = regex(r"\W*⟦(?P<value>\d+)⟧(?: (?:is |are )?(?:printed|shown))?\W*")
 _EMPTY = regex(r"[\W_]*")
 
@@ -133,7 +142,8 @@ def split_clauses(words_after: str) -> list[Clause]:
     text = _UPPER_BOUND.sub(r"<= \g<number>", text)
     text = _BRACKET_ENDS.sub(_end_clause, text)
     splitter = _Splitter()
-    text = splitter.take_values(text)
+    text = splitter.take_values(_TAG.sub("", text))
+    text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
     text = _CELL.sub(r"\1\n|", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
@@ -146,6 +156,9 @@ def _end_clause(brackets: re.Match[str]) -> str:
 
 
 def _without_remark(brackets: re.Match[str]) -> str:
+    is_of_text = brackets.string[: brackets.start()].rstrip().endswith("⟧")
+    if is_of_text and _ALLOWED_BESIDE.match(brackets[1]):
+        return " "
     return brackets[0] if _DOUBTING.match(brackets[1]) else " "
 
 
@@ -249,6 +262,8 @@ class _Splitter:
 
     def _is_further_text(self, sentence: str) -> bool:
         """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
+        if _FURTHER_DENIAL.fullmatch(sentence):
+            return True
         found = _FURTHER_TEXT.fullmatch(sentence)
         if found is None:
             return False

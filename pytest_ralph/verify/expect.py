@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
 _ECHO = regex(r"\becho +(?P<quote>[\"']?)(?P<word>[A-Za-z][\w-]*)(?P=quote)\s*(?:$|[;&|)])")
-_SAYS = r"\b(?:prints?|outputs?|shows?|says?|returns?|echoes) "
+_SAYS = r"(?:\b(?:prints?|outputs?|shows?|says?|returns?|echoes)|→|->|=>) "
 # A word that ends its clause: "returns pong", "→ module".
 _BARE_WORD = regex(
     r"(?P<verb>\b(?:prints?|outputs?|returns?) |(?:→|->|=>) )(?P<word>[a-z][a-z0-9_-]*)"
@@ -183,6 +183,8 @@ def _is_understood(command: Command, clause: Clause) -> bool:
         return _value_of(part, clause) in command.text
     if "⟦" in clause.text:
         return False
+    if _COUNTED_THINGS.fullmatch(clause.text):
+        return True
     return bool(amounts.OUTCOME_COUNT.search(clause.text))
 
 
@@ -316,7 +318,7 @@ _CREATES = regex(
     r"|creates (?:files? )?⟦(?P<created>[\d&]+)⟧"
 )
 _SUBJECT = (
-    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|status|tests?"
+    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer|reply|status|tests?"
     r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
@@ -355,6 +357,10 @@ _TESTS = (
 _CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
 _CHECKED = one_of("checked")
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
+
+
+# "returns 2 users"
+_COUNTED_THINGS = regex(rf"(?:returns|shows|prints|contains|→) \d+(?: {_PLAIN_WORD}){{1,3}}")
 
 
 def _form(text: str) -> re.Pattern[str]:
@@ -588,7 +594,10 @@ PATTERNS = (
     ),
     Pattern(
         "text in the output",
-        _form(rf"(?!.*matches ⟦){_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
+        _form(
+            rf"(?!.*matches ⟦){_VERB}(?:\d+ {_PLAIN_WORD} (?=⟦\d+&)|{_BETWEEN})"
+            rf"(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"
+        ),
         statements.contained,
     ),
     Pattern(

@@ -23,6 +23,7 @@ from pytest_ralph.verify.stdout_kind import (
     iterates,
     lists_names,
     prints_body,
+    prints_columns,
     prints_in_turn,
     prints_nothing,
     prints_per_file,
@@ -442,7 +443,7 @@ def _prints_more_than_text(said: Statement) -> bool:
 
     A search prints the whole line, with the name of the file or its number in front.
     """
-    if searches(said.command) or prints_sql_table(said.command):
+    if searches(said.command) or prints_sql_table(said.command) or prints_columns(said.command):
         return True
     return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 

@@ -15,6 +15,7 @@ _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
 _ONE_LINE_OPTION = re.compile(r"--oneline|--(?:format|pretty)(?:=.*)?|-[A-Za-z]*s[A-Za-z]*")
+_LONG_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
 _QUIETED = frozenset(["cmp", "egrep", "fgrep", "grep", "rg"])
@@ -144,6 +145,15 @@ def adds_lines(command: Command) -> bool:
     if last.is_listed("tables"):
         return not has_option(last, _BODY_ONLY_OPTION)
     return last.program == "git" and has_option(last, _SUMMARY_OPTION)
+
+
+def prints_columns(command: Command) -> bool:
+    """Whether what it lists stands in lines that tell more: `ls -l`, `docker ps`."""
+    last = command.last
+    if last.program == "ls":
+        return has_option(last, _LONG_OPTION)
+    is_table = last.is_listed("headed") or last.is_listed("tables")
+    return is_table and not has_option(last, _BODY_ONLY_OPTION)
 
 
 def prints_blocks(command: Command) -> bool:
