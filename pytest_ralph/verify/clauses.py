@@ -37,12 +37,12 @@ _LITERAL = any_of("literal", r"(?<![\w-])(?P<literal>", r")(?![\w-])")
 _TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
-_OR_MORE = regex(r"(\d+)( [a-z]+)?(?: ?\+| or (?:more|greater|higher|above))(?!\w)")
+_OR_MORE = regex(r"(\d+)( [a-z]+)?(?: ?\+| or (?:more|greater|higher|above)| at least)(?!\w| \d)")
 # `3 (at least)`: what is in the brackets belongs to the number.
 _BEFORE_BOUND = r"(?<![\w.])(?P<number>[`*]*\d[\d,]*[`*]*) ?\(\W*"
 _LOWER_BOUND = any_of("lower bound", _BEFORE_BOUND, r"\W*\)")
 _UPPER_BOUND = any_of("upper bound", _BEFORE_BOUND, r"\W*\)")
-_OR_FEWER = regex(r"(\d+)( [a-z]+)? or (?:fewer|less|lower|below)\b")
+_OR_FEWER = regex(r"(\d+)( [a-z]+)? (?:or (?:fewer|less|lower|below)|at most)\b(?! \d)")
 _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|nor|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
@@ -64,7 +64,7 @@ _IN_APPOSITION = regex(
 _TAG = regex(r"(?<=\w) +\[[a-z]+\]\W*$", re.IGNORECASE)
 # The cell of a table behind that of the command.
 _CELL = regex(r"^\s*\|([^|]+)\|")
-_SENTENCE_END = regex(r"([;\n·•]|[.!?](?=\s|$))")
+_SENTENCE_END = regex(r"([;\n·•]|(?i:(?<!min)(?<!max))[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|(?<!nothing )but|AND|&&|&|--|[—–-]) "

@@ -327,7 +327,7 @@ _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
 _NUMBER = (
     r"(?:(?:count|value|number|total|integer) )?(?:of )?(?!(?<=all )[1-9])"
     r"(?P<op>>=|<=|>|<|!=|==?)? ?"
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
+    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|(?!ish\b)[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
 _PLAIN_WORD = rf"(?!{one_of('restricting')}(?![\w-]))[a-z][\w'/.-]*"
@@ -595,7 +595,7 @@ PATTERNS = (
     Pattern(
         "text in the output",
         _form(
-            rf"(?!.*matches ⟦){_VERB}(?:\d+ {_PLAIN_WORD} (?=⟦\d+&)|{_BETWEEN})"
+            rf"(?!.*matches ⟦){_VERB}(?:[2-9] {_PLAIN_WORD} (?=⟦\d+&)|{_BETWEEN})"
             rf"(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"
         ),
         statements.contained,

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # "each line is `x`", "every value is 1"
 _OF_LINES = regex(r"\b(?:each|every|all) (?:of )?(?:lines?|values?|rows?|entry|entries|prints)\b")
+_ONE_OF = regex(r"(?i)\b(?:any|some|one|either) of\b")
+_READS = regex(r"(?i)(?:it )?reads\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     "|".join(
@@ -83,7 +85,7 @@ _PRINTED = frozenset(("complete", "done", "ready", "true"))
 # "outputs exactly `done`"
 _OUTPUT = regex(r"(?i)\b(?:stdout|prints|outputs|output is)\b")
 # `ok: true`
-_FIELD = regex(r"\w+: \S+")
+_FIELD = regex(r"[a-z]\w*: [\"']?[\w.-]+[\"']?")
 _EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
@@ -123,7 +125,10 @@ class Statement(NamedTuple):
     @property
     def op(self) -> str:
         """How an amount is compared."""
-        return "!=" if self.group("not") else self.group("op") or "=="
+        if self.group("not"):
+            return "!="
+        op = self.group("op")
+        return op if op not in ("", "=") else "=="
 
     @property
     def number(self) -> int | float:
@@ -168,6 +173,9 @@ class Statement(NamedTuple):
     def texts(self) -> list[str]:
         """The values as they are printed, or none if one of them is not printed as written."""
         if counts_only(self.command):
+            return []
+        if self.is_of_tool and _READS.match(self.clause.source):
+            # "reads `stove.cfg`": what it takes in.
             return []
         texts: list[str] = []
         for value in self.values:
@@ -451,8 +459,8 @@ def _prints_more_than_text(said: Statement) -> bool:
 def contained(said: Statement) -> Answer:
     if said.is_choice or not said.has_texts:
         return None
-    if _OF_LINES.search(said.clause.text):
-        # "every line starts with `x`"
+    if _OF_LINES.search(said.clause.text) or _ONE_OF.search(said.clause.source):
+        # "every line starts with `x`", "shows one of `a`, `b`"
         return None
     if not said.is_about_output and _may_not_be_printed(said):
         return None
