@@ -79,7 +79,10 @@ _CLAUSE_END = regex(
 _BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 # "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
-_LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")
+_LISTED_NUMBER = regex(
+    r"(?<![<>=.\d⟦&/])(?<![<>=] )(?<!exit )(?<!exits )(?<!with )(?<!code )(?<!status )"
+    rf"\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))"
+)
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _RESULT = any_of("result", r"\W*")
 # `Pass: 3 lines` states what is expected; "pass: 3" would be a verdict.

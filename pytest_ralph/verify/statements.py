@@ -19,6 +19,7 @@ from pytest_ralph.verify.stdout_kind import (
     compares,
     counts_only,
     hides_zero,
+    is_http,
     is_search,
     iterates,
     lists_names,
@@ -71,6 +72,8 @@ _NOT_LITERAL = regex(
         )
     )
 )
+# `${USER}`, `{count} files`, `YYYY-MM-DD`: printed as they are only where sources are shown.
+_FILLED_IN = regex(r"\$\{?[A-Za-z_]\w+|\bYYYY\b|(?<![/\w])\{[a-z_]+\}|^\\n$")
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
 _OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
 # `\d`, in what no program prints.
@@ -182,10 +185,7 @@ class Statement(NamedTuple):
             if value.kind == "name" and not lists_names(self.command):
                 return []
             text = _without_open_end(value.text)
-            if _NOT_LITERAL.search(text):
-                return []
-            if _FIELD.fullmatch(text) and prints_body(self.command):
-                # JSON has quotes around the name, and maybe no blank.
+            if not self._is_literal(text):
                 return []
             if value.kind == "directory" or lists_names(self.command):
                 # A directory is listed without the slash at its end.
@@ -193,6 +193,15 @@ class Statement(NamedTuple):
             if text:
                 texts.append(text)
         return texts
+
+    def _is_literal(self, text: str) -> bool:
+        """Whether this command may print a text as it is written."""
+        if _NOT_LITERAL.search(text):
+            return False
+        if _FILLED_IN.search(text):
+            return _is_of_source(self.command)
+        # JSON has quotes around a name, and maybe no blank behind it.
+        return not (prints_body(self.command) and _FIELD.fullmatch(text))
 
     @property
     def are_cut(self) -> bool:
@@ -469,10 +478,14 @@ def contained(said: Statement) -> Answer:
     return [_contained_text(said.command, text) for text in said.texts]
 
 
+def _is_of_source(command: Command) -> bool:
+    """Whether what it prints is written in files, or comes from a server."""
+    return searches(command) or shows_contents(command) or is_http(command)
+
+
 def _contained_text(command: Command, text: str) -> Expect:
     """Return what "prints `total: \\d+`" asks; a search finds such a pattern in sources."""
-    is_source = searches(command) or shows_contents(command)
-    if not is_source and _CHARACTER_CLASS.search(text) and _is_pattern(text):
+    if not _is_of_source(command) and _CHARACTER_CLASS.search(text) and _is_pattern(text):
         return Expect("stdout", "matches", text)
     return Expect("stdout", "contains", text)
 
