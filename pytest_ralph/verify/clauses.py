@@ -27,6 +27,7 @@ _VALUES = regex(
     r"|(?:(?<=match )|(?<=matches )|(?<=matching )|(?<=regex )|(?<=pattern )|(?<=expression ))"
     r"/(?P<regex>[^/\n]+)/"
     r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
+    r"|(?:(?<=prints )|(?<=outputs )|(?<=shows ))(?P<pair>[A-Za-z]\w*=[\w./-]*\w)"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
     r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"

@@ -327,7 +327,7 @@ _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
 _NUMBER = (
     r"(?:(?:count|value|number|total|integer) )?(?:of )?(?!(?<=all )[1-9])"
     r"(?P<op>>=|<=|>|<|!=|==?)? ?"
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|(?!ish\b)[a-z]+)?"
+    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|(?!(?:ish|xx)\b)[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
 _PLAIN_WORD = rf"(?!{one_of('restricting')}(?![\w-]))[a-z][\w'/.-]*"
@@ -530,7 +530,8 @@ PATTERNS = (
     Pattern(
         "nothing of a kind",
         _form(
-            rf"(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
+            rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
+            r"|not found)"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),
@@ -547,7 +548,7 @@ PATTERNS = (
     ),
     Pattern(
         "exception as the outcome",
-        _form(rf"{_RESULT_VERB}{_BETWEEN}{_VALUES}{_HOW}"),
+        _form(rf"(?:{_RESULT_VERB}|(?:raises?|throws?) ){_BETWEEN}{_VALUES}{_HOW}"),
         statements.failure,
         when=_is_raised,
     ),

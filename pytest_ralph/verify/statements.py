@@ -43,6 +43,7 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 # "each line is `x`", "every value is 1"
 _OF_LINES = regex(r"\b(?:each|every|all) (?:of )?(?:lines?|values?|rows?|entry|entries|prints)\b")
 _ONE_OF = regex(r"(?i)\b(?:any|some|one|either) of\b")
+_LISTS = regex(r"(?i)\blists? no files\b")
 _READS = regex(r"(?i)(?:it )?reads\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
@@ -89,7 +90,7 @@ _PRINTED = frozenset(("complete", "done", "ready", "true"))
 _OUTPUT = regex(r"(?i)\b(?:stdout|prints|outputs|output is)\b")
 # `ok: true`
 _FIELD = regex(r"[a-z]\w*: [\"']?[\w.-]+[\"']?")
-_EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
+_EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)(?:: .*)?")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
@@ -180,28 +181,35 @@ class Statement(NamedTuple):
         if self.is_of_tool and _READS.match(self.clause.source):
             # "reads `stove.cfg`": what it takes in.
             return []
-        texts: list[str] = []
-        for value in self.values:
-            if value.kind == "name" and not lists_names(self.command):
-                return []
-            text = _without_open_end(value.text)
-            if not self._is_literal(text):
-                return []
-            if value.kind == "directory" or lists_names(self.command):
-                # A directory is listed without the slash at its end.
-                text = text.removesuffix("/")
-            if text:
-                texts.append(text)
-        return texts
+        values = self.values
+        if prints_body(self.command):
+            # "returns 200 and `ok`": the status is not in the output.
+            values = [value for value in values if value.kind != "number"]
+        if not all(map(self._is_literal, values)):
+            return []
+        return list(filter(None, map(self._as_printed, values)))
 
-    def _is_literal(self, text: str) -> bool:
-        """Whether this command may print a text as it is written."""
+    def _is_literal(self, value: Value) -> bool:
+        """Whether this command may print a value as it is written."""
+        if value.kind == "name" and not lists_names(self.command):
+            return False
+        if value.kind == "number" and searches(self.command):
+            # "→ 3 and 9": the numbers of the lines.
+            return False
+        text = _without_open_end(value.text)
         if _NOT_LITERAL.search(text):
             return False
         if _FILLED_IN.search(text):
             return _is_of_source(self.command)
         # JSON has quotes around a name, and maybe no blank behind it.
         return not (prints_body(self.command) and _FIELD.fullmatch(text))
+
+    def _as_printed(self, value: Value) -> str:
+        text = _without_open_end(value.text)
+        if value.kind == "directory" or lists_names(self.command):
+            # A directory is listed without the slash at its end.
+            return text.removesuffix("/")
+        return text
 
     @property
     def are_cut(self) -> bool:
@@ -334,7 +342,8 @@ def no_lines(said: Statement) -> Answer:
     if said.noun in _DIFFERENCES:
         is_of_output = compares(command)
     elif said.is_of_tool:
-        is_of_output = said.noun.startswith(_IN_OUTPUT)
+        is_listed = _LISTS.search(said.clause.source) is not None
+        is_of_output = is_listed or said.noun.startswith(_IN_OUTPUT)
     else:
         is_of_output = True
     return expect_nothing(command) if is_of_output else None
@@ -401,13 +410,14 @@ def not_contained(said: Statement) -> Answer:
     if any(value.kind == "regex" or _is_pattern(value.text) for value in said.values):
         # "does not match `^tmp`": there is no operator for it.
         return None
-    is_denied = said.group("negated") or said.verb not in ("", "with")
+    is_whole = _IS_NOT.search(said.clause.source) is not None
+    is_denied = said.group("negated") or is_whole or said.verb not in ("", "with")
     is_of_output = is_denied or said.is_about_output
     if said.is_of_tool and not is_of_output:
         # "passes with no `any` types" is about the code.
         return None
     op = "not_contains"
-    if _IS_NOT.search(said.clause.source):
+    if is_whole:
         # "is not `main`" does not exclude `maintenance`.
         op = "!="
     return [Expect("stdout", op, text) for text in said.texts]
@@ -443,7 +453,7 @@ def whole_text(said: Statement) -> Answer:
     texts = said.texts
     if said.is_choice:
         return [Expect("stdout", "in", OneOf(texts))]
-    if len(texts) > 1 or said.are_cut:
+    if len(said.values) > 1 or said.are_cut:
         return contained(said)
     if said.is_of_each_line:
         return [Expect("stdout", "each_line==", texts[0])]

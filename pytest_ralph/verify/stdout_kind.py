@@ -15,6 +15,7 @@ _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
 _ONE_LINE_OPTION = re.compile(r"--oneline|--(?:format|pretty)(?:=.*)?|-[A-Za-z]*s[A-Za-z]*")
+_FORMAT_OPTION = re.compile(r"--(?:format|pretty)(?:=.*)?")
 _LONG_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
@@ -152,6 +153,8 @@ def prints_columns(command: Command) -> bool:
     last = command.last
     if last.program == "ls":
         return has_option(last, _LONG_OPTION)
+    if last.name == "git log":
+        return not has_option(last, _FORMAT_OPTION)
     is_table = last.is_listed("headed") or last.is_listed("tables")
     return is_table and not has_option(last, _BODY_ONLY_OPTION)
 
