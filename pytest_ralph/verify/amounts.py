@@ -56,6 +56,8 @@ _AT_LEAST_ONE = ((">", 0), ("!=", 0), (">=", 1))
 _COUNT_NOUNS = ("count", "number", "total", "integer")
 _STATUS_NOUNS = ("code", "status", "exit")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
+# What these print is a number of bytes.
+_BYTES = regex(r"\bwc -c\b|\bstat .*%[sz]\b|\bdu -\w*b")
 # "should have 0" is about lines, "shows 0" maybe about what stands in one.
 _HAS = regex(r"(?i)\b(?:has|have|finds?|lists?|reports?)\b")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
@@ -71,7 +73,7 @@ def amount(said: Statement) -> Answer:
     part = _part_of_output(said)
     if part is not None:
         return [Expect("stdout", "contains", part)]
-    if _MEASURE.match(said.noun) or _VERSION.search(command.text):
+    if _is_measured(said) or _VERSION.search(command.text):
         return None
     if _may_be_status(said) and prints_nothing(command):
         return [_status(said)]
@@ -126,6 +128,13 @@ def _exact_amount(said: Statement) -> Expect | None:
     """Return what the first of two numbers asks alone, if that can be asked of both."""
     asked = amount(said)
     return asked[0] if asked and asked[0].op == "==" else None
+
+
+def _is_measured(said: Statement) -> bool:
+    """Whether a number is of something that is not printed: seconds, but not `wc -c` in bytes."""
+    if said.noun == "bytes" and _BYTES.search(said.command.text):
+        return False
+    return _MEASURE.match(said.noun) is not None
 
 
 def _part_of_output(said: Statement) -> int | float | str | None:

@@ -27,7 +27,8 @@ _VALUES = regex(
     r"|(?:(?<=match )|(?<=matches )|(?<=matching )|(?<=regex )|(?<=pattern )|(?<=expression ))"
     r"/(?P<regex>[^/\n]+)/"
     r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
-    r"|(?:(?<=prints )|(?<=outputs )|(?<=shows ))(?P<pair>[A-Za-z]\w*=[\w./-]*\w)"
+    r"|(?:(?<=prints )|(?<=outputs )|(?<=shows ))"
+    r"(?P<pair>(?!(?:key|name)=|\w+=value)[A-Za-z]\w*=[\w./-]*\w)"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
     r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"
@@ -84,6 +85,8 @@ _LISTED_NUMBER = regex(
     r"(?<![<>=.\d⟦&/])(?<![<>=] )(?<!exit )(?<!exits )(?<!with )(?<!code )(?<!status )"
     rf"\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))"
 )
+# "3, 4 or 5"
+_FURTHER_CHOICE = regex(r"(?<=\d), (?=\d+,? or \d)")
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _RESULT = any_of("result", r"\W*")
 # `Pass: 3 lines` states what is expected; "pass: 3" would be a verdict.
@@ -236,6 +239,7 @@ class _Splitter:
         sentence = _RANGE.sub(r"\1..\2", sentence)
         sentence = _LISTED_NUMBER.sub(self._take_number, sentence)
         sentence = _LAST_NUMBER.sub(self._take_number, sentence)
+        sentence = _FURTHER_CHOICE.sub(" or ", sentence)
         sentence = _join_values(sentence)
 
         clauses: list[Clause] = []

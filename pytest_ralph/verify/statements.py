@@ -44,7 +44,7 @@ _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
 _OF_LINES = regex(r"\b(?:each|every|all) (?:of )?(?:lines?|values?|rows?|entry|entries|prints)\b")
 _ONE_OF = regex(r"(?i)\b(?:any|some|one|either) of\b")
 _LISTS = regex(r"(?i)\blists? no files\b")
-_READS = regex(r"(?i)(?:it )?reads\b")
+_READS = regex(r"(?i)(?:it |should |must |will )*reads?\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     "|".join(
@@ -100,6 +100,7 @@ _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
 RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
+_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
 
@@ -129,9 +130,9 @@ class Statement(NamedTuple):
     @property
     def op(self) -> str:
         """How an amount is compared."""
-        if self.group("not"):
-            return "!="
         op = self.group("op")
+        if self.group("not"):
+            return _OPPOSITE.get(op, "!=")
         return op if op not in ("", "=") else "=="
 
     @property
@@ -178,10 +179,11 @@ class Statement(NamedTuple):
         """The values as they are printed, or none if one of them is not printed as written."""
         if counts_only(self.command):
             return []
-        if self.is_of_tool and _READS.match(self.clause.source):
+        values = self.values
+        names_files = any(_FILE_NAME.fullmatch(value.text) for value in values)
+        if self.is_of_tool and names_files and _READS.match(self.clause.source):
             # "reads `stove.cfg`": what it takes in.
             return []
-        values = self.values
         if prints_body(self.command):
             # "returns 200 and `ok`": the status is not in the output.
             values = [value for value in values if value.kind != "number"]

@@ -107,8 +107,8 @@ def prints_in_turn(command: Command) -> bool:
 
 
 def prints_per_file(command: Command) -> bool:
-    """Whether it prints one line for each of several files: `stat -c %a a b`."""
-    if command.last.program != "stat":
+    """Whether it prints one value for each of several files: `stat -c %a a b`."""
+    if command.last.program != "stat" or command.last.source.count("%") != 1:
         return False
     files = [operand for operand in command.last.operands if "%" not in operand]
     return len(files) > 1
