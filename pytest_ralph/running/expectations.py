@@ -191,10 +191,12 @@ def _is_text(wanted: str, printed: str) -> bool:
 
 def text_pattern(text: str) -> str:
     """Return a regular expression for a text; white space between the tokens of JSON is free."""
-    if not text.startswith(("{", "[")):
+    if not text.startswith(("{", "[", '"')):
         return re.escape(text)
+    # `"open": true` is a part of an object.
+    whole = f"{{{text}}}" if text.startswith('"') else text
     try:
-        json.loads(text)
+        json.loads(whole)
     except ValueError:
         return re.escape(text)
     return r"\s*".join(re.escape(token) for token in JSON_TOKEN.findall(text))

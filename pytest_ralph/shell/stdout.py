@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.shell.command import Stage
 
-_COUNT_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--count")
+_COUNT_OPTION = re.compile(r"-[A-Za-z]*c[A-Za-z]*|--count(?:-matches)?")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*q[A-Za-z]*|--quiet|--silent")
 _NAMES_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*|--files-with(?:out)?-match(?:es)?|--name-only")
 _RECURSIVE_OPTION = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 from pytest_ralph.shell.stdout import Stdout
@@ -16,7 +17,6 @@ from pytest_ralph.verify.stdout_kind import (
     is_http,
     lists_names,
     prints_blocks,
-    prints_in_turn,
     prints_nothing,
     prints_numbers,
     searches,
@@ -42,15 +42,24 @@ _VERSION = regex(r"\s(?:--version|-v|-V|version)$")
 # "2 new files" are only some of those that are listed.
 _SOME_OF_THEM = regex(r"(?:new|newly|added|extra|additional|modified|changed|updated)\b")
 # The user chose what is printed: it is no longer a list.
-_FORMATTED = regex(r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=")
+_FORMATTED = regex(
+    r"\s(?:-o jsonpath|--jq|-q \.|--format)\b|\bjsonpath=|\|\s*cut\s[^|]*$"
+    r"|\|\s*(?:head|tail) -(?:n ?)?1$"
+)
 # What a tool prints beside anything else that it may print, such as a heading, is not counted.
 _COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
+# "reports 3 files" tells what a message says.
+_REPORTS = regex(r"(?i)\breports?\b")
 
 _NONE = (("==", 0), ("<=", 0))
 _AT_LEAST_ONE = ((">", 0), ("!=", 0), (">=", 1))
 _COUNT_NOUNS = ("count", "number", "total", "integer")
 _STATUS_NOUNS = ("code", "status", "exit")
 _PRINTS_STATUS = regex(r"\becho \"?\$\?\"?\W*$")
+# What these print is a number of bytes.
+_BYTES = regex(r"\bwc -c\b|\bstat .*%[sz]\b|\bdu -\w*b")
+# "should have 0" is about lines, "shows 0" maybe about what stands in one.
+_HAS = regex(r"(?i)\b(?:has|have|finds?|lists?|reports?)\b")
 _AT_ONE_END = regex(r"(?i)\b(?:starts|begins|ends) with\b")
 
 
@@ -61,13 +70,14 @@ def amount(said: Statement) -> Answer:
     if not is_stated and not prints_numbers(command):
         # "`./deploy.sh`, 12" says nothing about 12.
         return None
-    if _is_part_of_output(said):
-        return [Expect("stdout", "contains", said.number)]
-    if _MEASURE.match(said.noun) or _VERSION.search(command.text):
+    part = _part_of_output(said)
+    if part is not None:
+        return [Expect("stdout", "contains", part)]
+    if _is_measured(said) or _VERSION.search(command.text):
         return None
     if _may_be_status(said) and prints_nothing(command):
         return [_status(said)]
-    if _is_of_each_line(said) and prints_in_turn(command):
+    if said.op == "==" and said.is_of_each_line:
         return [Expect("stdout", "each_line==", said.number)]
     if prints_numbers(command):
         return _expect_count(said)
@@ -120,22 +130,39 @@ def _exact_amount(said: Statement) -> Expect | None:
     return asked[0] if asked and asked[0].op == "==" else None
 
 
-def _is_part_of_output(said: Statement) -> bool:
-    """Whether a number stands somewhere in the output: "contains 200", "ends with 200"."""
-    if said.op != "==" or said.noun:
+def _is_measured(said: Statement) -> bool:
+    """Whether a number is of something that is not printed: seconds, but not `wc -c` in bytes."""
+    if said.noun == "bytes" and _BYTES.search(said.command.text):
         return False
-    if counts_only(said.command):
-        return False
-    if said.verb == "contains":
-        return True
-    return _AT_ONE_END.search(said.clause.source) is not None
+    return _MEASURE.match(said.noun) is not None
+
+
+def _part_of_output(said: Statement) -> int | float | str | None:
+    """Return what stands somewhere in the output: "contains 200", "ends with 200", "shows 30s"."""
+    if said.op != "==" or said.group("noun") or counts_only(said.command):
+        return None
+    if said.group("unit"):
+        return _measure_in_output(said)
+    if said.verb == "contains" or _AT_ONE_END.search(said.clause.source):
+        return said.number
+    return None
+
+
+def _measure_in_output(said: Statement) -> str | None:
+    """Return the `30s` of "shows 30s", which stands in a line that is found or in a file."""
+    if not said.verb or said.group("op"):
+        return None
+    if not searches(said.command) and not shows_contents(said.command):
+        return None
+    found = re.search(rf"(?i){said.group('number')}{said.group('unit')}", said.clause.source)
+    return found[0] if found else None
 
 
 def _is_zero(said: Statement) -> bool:
     return said.op == "==" and said.number == 0
 
 
-def _is_of_each_line(said: Statement) -> bool:
+def _is_of_each(said: Statement) -> bool:
     return said.op == "==" and said.is_of_each
 
 
@@ -163,7 +190,10 @@ def _expect_count(said: Statement) -> Answer:
     command = said.command
     if _is_zero(said) and hides_zero(command):
         return expect_nothing(command)
-    if _is_of_each_line(said):
+    if said.is_of_each and _is_zero(said) and command.stdout is Stdout.COUNTS:
+        # Where each is 0, so is their sum.
+        return [Expect("stdout", "sum==", 0)]
+    if _is_of_each(said):
         op = "==" if command.stdout is Stdout.COUNT else "each_line=="
         return [Expect("stdout", op, said.number)]
     if said.is_of_each and counts_several_files(command):
@@ -194,14 +224,15 @@ def _expect_http_status(said: Statement) -> Answer:
 def _expect_listing(said: Statement) -> Answer:
     if not said.noun and _FORMATTED.search(said.command.text):
         return [_printed(said)]
-    if shows_contents(said.command):
+    if shows_contents(said.command) and not lists_names(said.command):
         return _expect_contents(said)
     if said.is_of_each:
         # "one match in each of `a` and `b`" says nothing about their sum.
         return None
     if said.noun and not _is_one_per_line(said):
         return None
-    if not said.noun and said.verb in ("with", "shows"):
+    has_none = _is_zero(said) and _HAS.search(said.clause.source)
+    if not said.noun and said.verb in ("with", "shows") and not has_none:
         # "shows 5": a number of lines, or one that stands in a line.
         return None
     return _expect_lines(said)
@@ -232,7 +263,8 @@ def _is_one_per_line(said: Statement) -> bool:
 
 
 def _expect_of_tool(said: Statement) -> Answer:
-    if said.verb and _COUNTED_LINES.match(said.noun):
+    is_message = _REPORTS.search(said.clause.source)
+    if said.verb and _COUNTED_LINES.match(said.noun) and not is_message:
         return _expect_lines(said)
     if said.noun:
         return None

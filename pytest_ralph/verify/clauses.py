@@ -24,8 +24,11 @@ _COMPARISON = regex(r"\s*(?:[<>]=?|[=!]=|=|≥|≤)?\s*\d+\+?\s*")
 _VALUES = regex(
     r"`(?P<span>[^`]*)`|\"(?P<quote>[^\"]*)\"|“(?P<curly>[^”]*)”"
     r"|(?<![\w])'(?P<single>[^'\n]*)'(?!\w)"
-    r"|(?<=matches )/(?P<regex>[^/\n]+)/"
+    r"|(?:(?<=match )|(?<=matches )|(?<=matching )|(?<=regex )|(?<=pattern )|(?<=expression ))"
+    r"/(?P<regex>[^/\n]+)/"
     r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
+    r"|(?:(?<=prints )|(?<=outputs )|(?<=shows ))"
+    r"(?P<pair>(?!(?:key|name)=|\w+=value)[A-Za-z]\w*=[\w./-]*\w)"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
     r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"
@@ -36,8 +39,12 @@ _LITERAL = any_of("literal", r"(?<![\w-])(?P<literal>", r")(?![\w-])")
 _TWO_DOTS = regex(r"(\d)\.\.(\d)")
 _NUMBER_WORD = regex(rf"\b(?:{'|'.join(_NUMBERS)})\b")
 _THOUSANDS = regex(r"(?<=\d),(?=\d{3}\b)")
-_OR_MORE = regex(r"(\d+) ?(?:\+|or more|or greater|or higher|or above)(?!\w)")
-_OR_FEWER = regex(r"(\d+) (?:or fewer|or less|or lower)\b")
+_OR_MORE = regex(r"(\d+)( [a-z]+)?(?: ?\+| or (?:more|greater|higher|above)| at least)(?!\w| \d)")
+# `3 (at least)`: what is in the brackets belongs to the number.
+_BEFORE_BOUND = r"(?<![\w.])(?P<number>[`*]*\d[\d,]*[`*]*) ?\(\W*"
+_LOWER_BOUND = any_of("lower bound", _BEFORE_BOUND, r"\W*\)")
+_UPPER_BOUND = any_of("upper bound", _BEFORE_BOUND, r"\W*\)")
+_OR_FEWER = regex(r"(\d+)( [a-z]+)? (?:or (?:fewer|less|lower|below)|at most)\b(?! \d)")
 _VERB = r"(?:is|are|returns|shows|prints|contains|exists|appears?|exits|fails|passes|not)\b"
 _JOINED = regex(
     r"⟦([\d&/]+)⟧(?:,? (and|or|nor|as well as|and/or) |( ?[,/&+] ?))⟦([\d&/]+)⟧" rf"(?! {_VERB})"
@@ -50,21 +57,36 @@ _BRACKET_ENDS = regex(
     r"`[^`]*`|\"[^\"]*\"|'[^'\n]*'(?!\w)"
     r"|\((?:[^()`\"]|`[^`]*`|\"[^\"]*\")*\)|(?P<lone>\))"
 )
-_SENTENCE_END = regex(r"([;\n·•]|[.!?](?=\s|$))")
+# "prints the version (`1.2`)": the brackets say what it is.
+_IN_APPOSITION = regex(
+    r"(?P<said>\b(?:prints?|outputs?|returns?|shows?|reports?) (?:[a-z-]+ ){1,4}?[a-z-]+)"
+    r" \((?P<value>⟦\d+⟧)\)"
+)
+# `[done]` at the end says how far the author has come.
+_TAG = regex(r"(?<=\w) +\[[a-z]+\]\W*$", re.IGNORECASE)
+# The cell of a table behind that of the command.
+_CELL = regex(r"^\s*\|([^|]+)\|")
+_SENTENCE_END = regex(r"([;\n·•]|(?i:(?<!min)(?<!max))[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
-    r",(?!\d)|(?:^| )(?:and|but|AND|&&|&|--|[—–-]) "
+    r",(?!\d)|(?:^| )(?:and|(?<!nothing )but|AND|&&|&|--|[—–-]) "
     r"|(?<=[\d⟧])\s(?=[✅✓✔☑] )"
     r"|(?:(?<=\d)|(?<=nothing)|(?<=empty)|(?<=matches)|(?<=lines)): "
-    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!responds)(?<!compared)"
+    r"|(?i:(?<!exit)(?<!exits))(?<!starts)(?<!begins)(?<!ends)(?<!start)(?<!begin)(?<!end)(?<!responds)(?<!compared)"
     r"(?!(?:(?<=finishes)|(?<=completes)|(?<=terminates)) with (?:an? )?(?:errors?|failures?)\b)"
+    r"(?!(?:(?<=fails)|(?<=stops)) with (?:an? )?(?:exit )?(?:code|status)(?: of)? \d)"
     # "7 → 0" tells how it was and how it is.
     r"(?!(?<=\d) (?:→|->|=>) \d)(?= (?:with|including|→|->|=>) )"
 )
 _BETWEEN = regex(r"\bbetween (\d+) ?(?:and|-|–|to) ?(\d+)\b")
 _RANGE = regex(r"(?<![\w.-])(\d+) ?(?:-|–|to) ?(\d+)(?![\w.-]*[-–]|[\w])")
 # "prints 6 and 7", "prints 41 and `True`": two texts, not two amounts.
-_LISTED_NUMBER = regex(rf"(?<![<>=.\d⟦&/])(?<![<>=] )\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))")
+_LISTED_NUMBER = regex(
+    r"(?<![<>=.\d⟦&/])(?<![<>=] )(?<!exit )(?<!exits )(?<!with )(?<!code )(?<!status )"
+    rf"\b(\d+)(?= and (?:\d+\W*$|⟦\d+⟧(?! {_VERB})))"
+)
+# "3, 4 or 5"
+_FURTHER_CHOICE = regex(r"(?<=\d), (?=\d+,? or \d)")
 _LAST_NUMBER = regex(r"(?<=⟧ and )(\d+)(?=\W*$)")
 _RESULT = any_of("result", r"\W*")
 # `Pass: 3 lines` states what is expected; "pass: 3" would be a verdict.
@@ -74,6 +96,7 @@ _TOLD = any_of("told", r"\W*")
 _CONTRAST = regex(r"\W*not ⟦\d+⟧\W*")
 # `(or so)`: a remark that takes back a part of what stands before it.
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
+_ALLOWED_BESIDE = any_of("allowed beside", r"\W*")
 # The same for a clause: "returns 3, or 4 on another system".
 _RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
@@ -91,6 +114,7 @@ _RED = regex(r"(?:→ )?(?:[\w-]+ ){0,4}(?:fails|red|exits)\b")
 _LABEL_LENGTH = 2
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
+_FURTHER_DENIAL = regex(r"\W*(?:and )?(?:no|not|never|without) ⟦[\d&/]+⟧\W*")
 _FURTHER_TEXT = regex(r"\W*⟦(?P<value>\d+)⟧(?: (?:is |are )?(?:printed|shown))?\W*")
 _EMPTY = regex(r"[\W_]*")
 
@@ -121,9 +145,13 @@ class Clause(NamedTuple):
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
     text = in_english(words_after[:_REACH])
+    text = _LOWER_BOUND.sub(r">= \g<number>", text)
+    text = _UPPER_BOUND.sub(r"<= \g<number>", text)
     text = _BRACKET_ENDS.sub(_end_clause, text)
     splitter = _Splitter()
-    text = splitter.take_values(text)
+    text = splitter.take_values(_TAG.sub("", text))
+    text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
+    text = _CELL.sub(r"\1\n|", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
     return found + splitter.split_brackets(text, found)
@@ -135,6 +163,9 @@ def _end_clause(brackets: re.Match[str]) -> str:
 
 
 def _without_remark(brackets: re.Match[str]) -> str:
+    is_of_text = brackets.string[: brackets.start()].rstrip().endswith("⟧")
+    if is_of_text and _ALLOWED_BESIDE.match(brackets[1]):
+        return " "
     return brackets[0] if _DOUBTING.match(brackets[1]) else " "
 
 
@@ -191,11 +222,11 @@ class _Splitter:
         told: list[Clause] = []
         for brackets in _BRACKETS.finditer(text):
             inside = brackets[1]
-            if _is_limit(brackets):
-                continue
-            is_contrast = has_value and _CONTRAST.fullmatch(inside)
-            if is_contrast or _TOLD.match(inside):
-                told += self._split_sentence(inside)
+            is_contrast = has_value and _CONTRAST.fullmatch(inside) is not None
+            is_more = is_contrast or _is_limit(brackets)
+            if is_more or _TOLD.match(inside):
+                clauses = self._split_sentence(inside)
+                told += [clause._replace(goes_on=clause.goes_on or is_more) for clause in clauses]
                 continue
             is_label = len(inside.split()) <= _LABEL_LENGTH
             if not is_label and not _DOUBTING.match(inside):
@@ -208,6 +239,7 @@ class _Splitter:
         sentence = _RANGE.sub(r"\1..\2", sentence)
         sentence = _LISTED_NUMBER.sub(self._take_number, sentence)
         sentence = _LAST_NUMBER.sub(self._take_number, sentence)
+        sentence = _FURTHER_CHOICE.sub(" or ", sentence)
         sentence = _join_values(sentence)
 
         clauses: list[Clause] = []
@@ -238,6 +270,8 @@ class _Splitter:
 
     def _is_further_text(self, sentence: str) -> bool:
         """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
+        if _FURTHER_DENIAL.fullmatch(sentence):
+            return True
         found = _FURTHER_TEXT.fullmatch(sentence)
         if found is None:
             return False
@@ -272,8 +306,8 @@ def normalise(text: str) -> str:
     """Return the text in the fixed words of vocabulary/english.txt."""
     text = _THOUSANDS.sub("", text.lower())
     text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0])), text)
-    text = _OR_MORE.sub(r">= \1", text)
-    text = _OR_FEWER.sub(r"<= \1", text)
+    text = _OR_MORE.sub(r">= \1\2", text)
+    text = _OR_FEWER.sub(r"<= \1\2", text)
     text = _LAST_MARK.sub("", text)
     text = rewriter("english")(text)
     text = re.sub(r"[*_:]+", " ", text)

@@ -7,6 +7,7 @@ that no pattern knows ask nothing; they are returned as unread, because nothing 
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 # `make list  # expect 3`
 _COMMENT = any_of("comment", r"\s#\s*(?P<words>(?:", r").*)$")
 _ECHO = regex(r"\becho +(?P<quote>[\"']?)(?P<word>[A-Za-z][\w-]*)(?P=quote)\s*(?:$|[;&|)])")
-_SAYS = r"\b(?:prints?|outputs?|shows?|says?|returns?|echoes) "
+_SAYS = r"(?:\b(?:prints?|outputs?|shows?|says?|returns?|echoes)|→|->|=>) "
 # A word that ends its clause: "returns pong", "→ module".
 _BARE_WORD = regex(
     r"(?P<verb>\b(?:prints?|outputs?|returns?) |(?:→|->|=>) )(?P<word>[a-z][a-z0-9_-]*)"
@@ -48,6 +49,12 @@ _SYSTEM_ERROR = regex(r"(?i)^(?:no such file|command not found|permission denied
 _WITHOUT_SUBJECT = regex(r"[→⟦\d<>=]")
 # What fixes the output once and for all, so that a second one contradicts it.
 _WHOLE_OPS = frozenset(("==", "in", "empty", "lines==", "sum==", "each_line=="))
+_LIMITS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
 _TEXT_OPS = frozenset(("==", "contains"))
 _PRINTING = regex(r"(?:prints|shows)\b")
 _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
@@ -176,6 +183,8 @@ def _is_understood(command: Command, clause: Clause) -> bool:
         return _value_of(part, clause) in command.text
     if "⟦" in clause.text:
         return False
+    if _COUNTED_THINGS.fullmatch(clause.text):
+        return True
     return bool(amounts.OUTCOME_COUNT.search(clause.text))
 
 
@@ -268,6 +277,8 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
     kept: list[Expect] = []
     stated: set[str] = set()
     for one in expects:
+        if any(_is_usual(one, limit) for limit in expects):
+            continue
         is_status = one.stream == "exit"
         if is_status and one.value and NONZERO in kept:
             # "is rejected with exit code 3"
@@ -280,6 +291,17 @@ def _consistent(expects: Sequence[Expect]) -> list[Expect]:
             continue
         kept.append(one)
     return kept
+
+
+def _is_usual(one: Expect, limit: Expect) -> bool:
+    """Whether a number is the usual one within a limit: "at least 30. Expected: 46"."""
+    if one.stream != limit.stream or not isinstance(one.value, (int, float)):
+        return False
+    what, is_exact, _ = one.op.partition("==")
+    relation = limit.op.removeprefix(what)
+    if not is_exact or relation not in _LIMITS or not limit.op.startswith(what):
+        return False
+    return _LIMITS[relation](one.value, float(str(limit.value)))
 
 
 def _is_part_of_demanded(one: Expect, kept: Sequence[Expect]) -> bool:
@@ -296,7 +318,7 @@ _CREATES = regex(
     r"|creates (?:files? )?⟦(?P<created>[\d&]+)⟧"
 )
 _SUBJECT = (
-    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|status|tests?"
+    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer|reply|status|tests?"
     r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
@@ -305,7 +327,7 @@ _VALUES = r"⟦(?P<values>[\d&/]+)⟧"
 _NUMBER = (
     r"(?:(?:count|value|number|total|integer) )?(?:of )?(?!(?<=all )[1-9])"
     r"(?P<op>>=|<=|>|<|!=|==?)? ?"
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|[a-z]+)?"
+    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>%|(?!(?:ish|xx)\b)[a-z]+)?"
 )
 # What is counted: up to four words, none of which says more of it ("1 line containing `x`").
 _PLAIN_WORD = rf"(?!{one_of('restricting')}(?![\w-]))[a-z][\w'/.-]*"
@@ -313,7 +335,7 @@ _NOUN_WORD = rf"(?:{_PLAIN_WORD}|⟦[\d&/]+⟧)"
 _NOUN = rf"(?: (?P<noun>{_NOUN_WORD}(?: {_NOUN_WORD}){{0,3}}))?"
 # How a command fails; what it fails on or for is a case in which it does.
 _HOW = (
-    rf"(?: {one_of('how')})*"
+    rf"(?: {one_of('how')})*(?: (?:instead of|rather than) .*)?"
     r"(?P<where> (?:on|for|in) (?:(?! because )[^⟦])*)?(?: (?:because|since|due) .*)?"
 )
 _THING = rf"(?P<noun>{one_of('thing')})"
@@ -335,6 +357,10 @@ _TESTS = (
 _CASE = rf"(?: (?:for|of|in|from) {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}})?"
 _CHECKED = one_of("checked")
 _WORD = r"(?P<word>[a-z][\w./@-]*)"
+
+
+# "returns 2 users"
+_COUNTED_THINGS = regex(rf"(?:returns|shows|prints|contains|→) \d+(?: {_PLAIN_WORD}){{1,3}}")
 
 
 def _form(text: str) -> re.Pattern[str]:
@@ -504,7 +530,8 @@ PATTERNS = (
     Pattern(
         "nothing of a kind",
         _form(
-            rf"(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
+            rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
+            r"|not found)"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),
@@ -521,7 +548,7 @@ PATTERNS = (
     ),
     Pattern(
         "exception as the outcome",
-        _form(rf"{_RESULT_VERB}{_BETWEEN}{_VALUES}{_HOW}"),
+        _form(rf"(?:{_RESULT_VERB}|(?:raises?|throws?) ){_BETWEEN}{_VALUES}{_HOW}"),
         statements.failure,
         when=_is_raised,
     ),
@@ -540,7 +567,14 @@ PATTERNS = (
         statements.not_contained,
         when=_has_texts,
     ),
-    Pattern("regular expression", _form(rf"matches (?:\w+ )?{_VALUES}"), statements.matched),
+    Pattern(
+        "regular expression",
+        _form(
+            rf"(?:prints |shows |contains )?{_BETWEEN}matches"
+            rf"(?: (?:regular expression|regexp?|pattern|\w+))? {_VALUES}"
+        ),
+        statements.matched,
+    ),
     Pattern(
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
@@ -561,7 +595,10 @@ PATTERNS = (
     ),
     Pattern(
         "text in the output",
-        _form(rf"{_VERB}{_BETWEEN}(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"),
+        _form(
+            rf"(?!.*matches ⟦){_VERB}(?:[2-9] {_PLAIN_WORD} (?=⟦\d+&)|{_BETWEEN})"
+            rf"(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"
+        ),
         statements.contained,
     ),
     Pattern(
@@ -584,7 +621,7 @@ PATTERNS = (
         "further text",
         regex(_VALUES),
         statements.contained,
-        when=lambda said: said.clause.goes_on,
+        when=lambda said: said.clause.goes_on or names_stream(said.clause.source),
     ),
     Pattern(
         "no such name",

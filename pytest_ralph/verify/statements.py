@@ -19,10 +19,15 @@ from pytest_ralph.verify.stdout_kind import (
     compares,
     counts_only,
     hides_zero,
+    is_http,
     is_search,
+    iterates,
     lists_names,
+    prints_body,
+    prints_columns,
     prints_in_turn,
     prints_nothing,
+    prints_per_file,
     prints_something,
     prints_sql_table,
     searches,
@@ -35,6 +40,11 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.clauses import Clause, Value
 
 _EACH = regex(r"\b(?:both|each|every|all|respectively)\b")
+# "each line is `x`", "every value is 1"
+_OF_LINES = regex(r"\b(?:each|every|all) (?:of )?(?:lines?|values?|rows?|entry|entries|prints)\b")
+_ONE_OF = regex(r"(?i)\b(?:any|some|one|either) of\b")
+_LISTS = regex(r"(?i)\blists? no files\b")
+_READS = regex(r"(?i)(?:it |should |must |will )*reads?\b")
 # Placeholders and wildcards are not printed as they are written, nor is the time that a run took.
 _NOT_LITERAL = regex(
     "|".join(
@@ -63,10 +73,24 @@ _NOT_LITERAL = regex(
         )
     )
 )
+# `${USER}`, `{count} files`, `YYYY-MM-DD`: printed as they are only where sources are shown.
+_FILLED_IN = regex(r"\$\{?[A-Za-z_]\w+|\bYYYY\b|(?<![/\w])\{[a-z_]+\}|^\\n$")
 # `Wrote 52 files …`: enough of a text to look for, and what stands for the rest of it.
 _OPEN_END = regex(r"(?P<start>.{6,}\w[^\w\s<>….]?)\s*(?:…|\.\.\.|<[\w -]+>)")
-_DIRECTORY = regex(r"^([\w.-]+)/$")
-_EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)")
+# `\d`, in what no program prints.
+_CHARACTER_CLASS = regex(r"\\[dws]")
+# What makes a text a regular expression: `^x`, `x$`, `\d`, `\.`, `.*`, `[a-z]`, `[ab]+`, `{2}`.
+_REGEX_ONLY = regex(
+    r"^(?!.*\[\[:)(?:\^|.*(?:\w\$$|\\[dwsb.]|\.[*+]|\[[^\]]*\w-\w[^\]]*\]|\][*+{]|\)[*+?]|\{\d))"
+)
+_FILE_NAME = regex(r"(?:[\w.-]+/)*[\w.-]*[A-Za-z_-]\.[a-z]{1,5}")
+# In quotes, these are what is printed.
+_PRINTED = frozenset(("complete", "done", "ready", "true"))
+# "outputs exactly `done`"
+_OUTPUT = regex(r"(?i)\b(?:stdout|prints|outputs|output is)\b")
+# `ok: true`
+_FIELD = regex(r"[a-z]\w*: [\"']?[\w.-]+[\"']?")
+_EXCEPTION = regex(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception)(?:: .*)?")
 _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
@@ -76,6 +100,7 @@ _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
 RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
+_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 _DIFFERENCES = frozenset(("diff", "change", "changes", "differences"))
 _IN_OUTPUT = ("match", "result", "hit", "line", "occurrence", "output", "entr", "mention")
 
@@ -105,7 +130,10 @@ class Statement(NamedTuple):
     @property
     def op(self) -> str:
         """How an amount is compared."""
-        return "!=" if self.group("not") else self.group("op") or "=="
+        op = self.group("op")
+        if self.group("not"):
+            return _OPPOSITE.get(op, "!=")
+        return op if op not in ("", "=") else "=="
 
     @property
     def number(self) -> int | float:
@@ -118,6 +146,17 @@ class Statement(NamedTuple):
     @property
     def is_of_each(self) -> bool:
         return bool(_EACH.search(self.clause.text))
+
+    @property
+    def is_of_each_line(self) -> bool:
+        if prints_per_file(self.command):
+            return True
+        if not self.is_of_each:
+            return False
+        is_of_both = "both" in self.clause.text
+        if prints_in_turn(self.command) or (iterates(self.command) and not is_of_both):
+            return True
+        return _OF_LINES.search(self.clause.text) is not None
 
     @property
     def is_of_tool(self) -> bool:
@@ -140,17 +179,39 @@ class Statement(NamedTuple):
         """The values as they are printed, or none if one of them is not printed as written."""
         if counts_only(self.command):
             return []
-        texts: list[str] = []
-        for value in self.values:
-            if value.kind == "name" and not lists_names(self.command):
-                return []
-            text = _without_open_end(value.text)
-            if _NOT_LITERAL.search(text):
-                return []
-            if text:
-                # A directory is listed without the slash at its end.
-                texts.append(_DIRECTORY.sub(r"\1", text))
-        return texts
+        values = self.values
+        names_files = any(_FILE_NAME.fullmatch(value.text) for value in values)
+        if self.is_of_tool and names_files and _READS.match(self.clause.source):
+            # "reads `stove.cfg`": what it takes in.
+            return []
+        if prints_body(self.command):
+            # "returns 200 and `ok`": the status is not in the output.
+            values = [value for value in values if value.kind != "number"]
+        if not all(map(self._is_literal, values)):
+            return []
+        return list(filter(None, map(self._as_printed, values)))
+
+    def _is_literal(self, value: Value) -> bool:
+        """Whether this command may print a value as it is written."""
+        if value.kind == "name" and not lists_names(self.command):
+            return False
+        if value.kind == "number" and searches(self.command):
+            # "→ 3 and 9": the numbers of the lines.
+            return False
+        text = _without_open_end(value.text)
+        if _NOT_LITERAL.search(text):
+            return False
+        if _FILLED_IN.search(text):
+            return _is_of_source(self.command)
+        # JSON has quotes around a name, and maybe no blank behind it.
+        return not (prints_body(self.command) and _FIELD.fullmatch(text))
+
+    def _as_printed(self, value: Value) -> str:
+        text = _without_open_end(value.text)
+        if value.kind == "directory" or lists_names(self.command):
+            # A directory is listed without the slash at its end.
+            return text.removesuffix("/")
+        return text
 
     @property
     def are_cut(self) -> bool:
@@ -268,9 +329,13 @@ def silence(said: Statement) -> Answer:
         # `git diff`: "keys only, all empty" is about what it shows.
         return None
     may_be_suite = said.is_of_tool and not compares(command)
-    if may_be_suite and said.clause.source == "empty":
+    if may_be_suite and said.clause.source in ("empty", "none"):
         # "`npm test` runs (empty)": the suite is.
         return None
+    is_guess = command.stdout is Stdout.COUNT and not counts_only(command)
+    if is_guess and not prints_something(command):
+        # `awk '… {print NR}'`: whether it counts is only a guess.
+        return [EMPTY]
     return expect_nothing(command)
 
 
@@ -279,7 +344,8 @@ def no_lines(said: Statement) -> Answer:
     if said.noun in _DIFFERENCES:
         is_of_output = compares(command)
     elif said.is_of_tool:
-        is_of_output = said.noun.startswith(_IN_OUTPUT)
+        is_listed = _LISTS.search(said.clause.source) is not None
+        is_of_output = is_listed or said.noun.startswith(_IN_OUTPUT)
     else:
         is_of_output = True
     return expect_nothing(command) if is_of_output else None
@@ -330,6 +396,9 @@ def outcome_word(said: Statement) -> Answer:
         return None
     if said.verb and said.verb not in RESULT_VERBS:
         return None
+    is_quoted = said.values[0].kind in ("span", "quote")
+    if (is_quoted and word in _PRINTED) or _OUTPUT.search(said.clause.source):
+        return None
     if not said.verb and said.values[0].kind != "capitals":
         return None
     if word.upper() in _PASSING:
@@ -340,13 +409,17 @@ def outcome_word(said: Statement) -> Answer:
 
 
 def not_contained(said: Statement) -> Answer:
-    is_denied = said.group("negated") or said.verb not in ("", "with")
+    if any(value.kind == "regex" or _is_pattern(value.text) for value in said.values):
+        # "does not match `^tmp`": there is no operator for it.
+        return None
+    is_whole = _IS_NOT.search(said.clause.source) is not None
+    is_denied = said.group("negated") or is_whole or said.verb not in ("", "with")
     is_of_output = is_denied or said.is_about_output
     if said.is_of_tool and not is_of_output:
         # "passes with no `any` types" is about the code.
         return None
     op = "not_contains"
-    if _IS_NOT.search(said.clause.source):
+    if is_whole:
         # "is not `main`" does not exclude `maintenance`.
         op = "!="
     return [Expect("stdout", op, text) for text in said.texts]
@@ -354,9 +427,24 @@ def not_contained(said: Statement) -> Answer:
 
 def matched(said: Statement) -> Answer:
     value = said.values[0]
-    if value.kind == "regex":
+    if value.kind == "regex" or _is_pattern(value.text):
         return [Expect("stdout", "matches", value.text)]
+    is_file = _FILE_NAME.fullmatch(value.text) is not None
+    if is_file and not lists_names(said.command):
+        # "matches `expected.txt`": what is in that file.
+        return None
     return contained(said)
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether a text is a regular expression, and can be nothing else: `^v\\d+`."""
+    if not _REGEX_ONLY.search(text):
+        return False
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
 
 
 def whole_text_or_nothing(said: Statement) -> Answer:
@@ -367,11 +455,14 @@ def whole_text(said: Statement) -> Answer:
     texts = said.texts
     if said.is_choice:
         return [Expect("stdout", "in", OneOf(texts))]
-    if len(texts) > 1 or said.are_cut:
+    if len(said.values) > 1 or said.are_cut:
         return contained(said)
-    if said.is_of_each and prints_in_turn(said.command):
+    if said.is_of_each_line:
         return [Expect("stdout", "each_line==", texts[0])]
-    if _prints_more_than_text(said):
+    if said.is_of_each and said.command.stdout is not Stdout.TEXT:
+        # "all `OK`": one of several things that are printed beside others.
+        return None
+    if _prints_more_than_text(said) or _CHARACTER_CLASS.search(texts[0]):
         return contained(said)
     return [Expect("stdout", "==", texts[0])]
 
@@ -381,7 +472,7 @@ def _prints_more_than_text(said: Statement) -> bool:
 
     A search prints the whole line, with the name of the file or its number in front.
     """
-    if searches(said.command) or prints_sql_table(said.command):
+    if searches(said.command) or prints_sql_table(said.command) or prints_columns(said.command):
         return True
     return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 
@@ -389,11 +480,26 @@ def _prints_more_than_text(said: Statement) -> bool:
 def contained(said: Statement) -> Answer:
     if said.is_choice or not said.has_texts:
         return None
+    if _OF_LINES.search(said.clause.text) or _ONE_OF.search(said.clause.source):
+        # "every line starts with `x`", "shows one of `a`, `b`"
+        return None
     if not said.is_about_output and _may_not_be_printed(said):
         return None
     if said.verb == "creates" and not names_stream(said.clause.source):
         return None
-    return [Expect("stdout", "contains", text) for text in said.texts]
+    return [_contained_text(said.command, text) for text in said.texts]
+
+
+def _is_of_source(command: Command) -> bool:
+    """Whether what it prints is written in files, or comes from a server."""
+    return searches(command) or shows_contents(command) or is_http(command)
+
+
+def _contained_text(command: Command, text: str) -> Expect:
+    """Return what "prints `total: \\d+`" asks; a search finds such a pattern in sources."""
+    if not _is_of_source(command) and _CHARACTER_CLASS.search(text) and _is_pattern(text):
+        return Expect("stdout", "matches", text)
+    return Expect("stdout", "contains", text)
 
 
 def _may_not_be_printed(said: Statement) -> bool:
@@ -402,6 +508,8 @@ def _may_not_be_printed(said: Statement) -> bool:
         # "`npm test` now includes `auth.test.ts`": which tests are run.
         return True
     # "fails with `x`" does not say on which stream, "runs all, including `x`" not whether.
+    if names_stream(source):
+        return False
     is_joined = said.verb == "with" or source.startswith("including")
     return is_joined and said.is_of_tool
 

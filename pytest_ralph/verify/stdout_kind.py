@@ -15,6 +15,8 @@ _BODY_ONLY_OPTION = re.compile(
     r"-[A-Za-z]*[qs][A-Za-z]*|-o\S*|--(?:porcelain|short|quiet|no-headers?|format\S*)(?:=.*)?"
 )
 _ONE_LINE_OPTION = re.compile(r"--oneline|--(?:format|pretty)(?:=.*)?|-[A-Za-z]*s[A-Za-z]*")
+_FORMAT_OPTION = re.compile(r"--(?:format|pretty)(?:=.*)?")
+_LONG_OPTION = re.compile(r"-[A-Za-z]*l[A-Za-z]*")
 _QUIET_OPTION = re.compile(r"-[A-Za-z]*[qs][A-Za-z]*|--quiet|--silent")
 _SILENT = frozenset([":", "[", "[[", "cd", "exit", "false", "return", "set", "test", "true"])
 _QUIETED = frozenset(["cmp", "egrep", "fgrep", "grep", "rg"])
@@ -104,6 +106,20 @@ def prints_in_turn(command: Command) -> bool:
     return Stdout.STATUS not in map(of_pipeline, in_turn)
 
 
+def prints_per_file(command: Command) -> bool:
+    """Whether it prints one value for each of several files: `stat -c %a a b`."""
+    if command.last.program != "stat" or command.last.source.count("%") != 1:
+        return False
+    files = [operand for operand in command.last.operands if "%" not in operand]
+    return len(files) > 1
+
+
+def iterates(command: Command) -> bool:
+    """Whether it prints one line for each item of an array: `jq '.[].name' a.json`."""
+    last = command.last
+    return last.program in ("jq", "yq") and "[]" in last.source
+
+
 def is_search(command: Command) -> bool:
     """Whether its exit status says whether it has found something."""
     return command.last.is_listed("searches")
@@ -130,6 +146,17 @@ def adds_lines(command: Command) -> bool:
     if last.is_listed("tables"):
         return not has_option(last, _BODY_ONLY_OPTION)
     return last.program == "git" and has_option(last, _SUMMARY_OPTION)
+
+
+def prints_columns(command: Command) -> bool:
+    """Whether what it lists stands in lines that tell more: `ls -l`, `docker ps`."""
+    last = command.last
+    if last.program == "ls":
+        return has_option(last, _LONG_OPTION)
+    if last.name == "git log":
+        return not has_option(last, _FORMAT_OPTION)
+    is_table = last.is_listed("headed") or last.is_listed("tables")
+    return is_table and not has_option(last, _BODY_ONLY_OPTION)
 
 
 def prints_blocks(command: Command) -> bool:
@@ -167,6 +194,11 @@ def is_http(command: Command) -> bool:
 def shows_http_status(command: Command) -> bool:
     """Whether the status of the answer is in the output."""
     return any(has_option(stage, _STATUS_OPTION) for stage in command.stages)
+
+
+def prints_body(command: Command) -> bool:
+    """Whether it prints the answer of a server without its headers."""
+    return is_http(command) and not shows_http_status(command)
 
 
 def shows_contents(command: Command) -> bool:

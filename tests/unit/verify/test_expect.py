@@ -158,7 +158,7 @@ def test_a_command_that_counts_is_compared_with_a_number(
         (COUNTS, ">= 2", [("stdout", "sum>=", 2)]),
         (COUNTS, "> 2", [("stdout", "sum>=", 3)]),
         (COUNTS, "each return 1", [("stdout", "each_line==", 1)]),
-        (COUNTS, "all zero", [("stdout", "each_line==", 0)]),
+        (COUNTS, "all zero", [("stdout", "sum==", 0)]),
         (COUNT, "is between 3 and 5", [("stdout", ">=", 3), ("stdout", "<=", 5)]),
         (
             "for f in a b; do grep -c x $f; done",
