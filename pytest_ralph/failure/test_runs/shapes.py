@@ -41,8 +41,8 @@ TEST_SUMMARY = re.compile(
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
-    r"|\bfail(?:ed|ures?|s|ing)?\s*[:=|]?\s*[1-9]\d*\b|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?"
-    r"|ing)?\b",
+    r"|\bfail(?:ed|ures?|s|ing)?\s*[:=|]?\s*[1-9]\d*\b|\bfailed \w+: +[1-9]\d*\b"
+    r"|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?|ing)?\b",
     re.IGNORECASE,
 )
 HEADING = re.compile(
@@ -76,9 +76,10 @@ IN_RULER = re.compile(
 # "3 failed", "failures=3", "Failed: 3".
 COUNTED_WORD = re.compile("fail|broken", re.IGNORECASE)
 COUNTS = re.compile(
-    r"\b([1-9]\d*) (?:(?:out )?of \d+ )?"
+    r"\b([1-9]\d*) (?:test cases? )?(?:(?:out )?of \d+ )?"
     r"(?:(?:tests?|specs?|scenarios?|examples?|checks?|cases?|assertions?) )?"
-    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)\W{0,3}([1-9]\d*)\b",
+    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)(?: (?:tests|assertions|checks))?"
+    r"\W{0,3}([1-9]\d*)\b",
     re.IGNORECASE,
 )
 SENTENCES = (
@@ -103,6 +104,11 @@ SENTENCES = (
     re.compile(
         r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*?)(?: \([\d.]+ ?m?s\))?$"
     ),
+    # quantity ... FAILED: wrong answer, quantity ....... FAILED (exit 2)
+    re.compile(
+        r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} ?(?:FAIL(?:ED|URE)?|NOT OK|not ok|KO)"
+        r"(?:: | - | \((?=exit|code|status|expected|got)).*)$"
+    ),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -124,15 +130,16 @@ FAILED_WORD = re.compile(
 )
 MARKED = re.compile(
     r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
-    r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]|\(fail\)"
+    r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
+    r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
     r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
-    r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
+    r"(?!\d+ (?:problems?|tests?|errors?|of)\b|\|)(?P<name>\S.*)$"
 )
 END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
-    r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
+    r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
@@ -140,8 +147,14 @@ END_MARK = re.compile(
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 # A title with its block below, and a word in a table, likewise.
 TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
+# What contains tests.
+CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
+ROW = re.compile(
+    r"^(?P<name>\w\S*(?: \S+)*) {2,}"
+    r"(?P<status>(?P<passed>PASS(?:ED)?|ok|OK)|(?P<failed>FAIL(?:ED|URE)?|failed))\b.*$"
+)
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
@@ -158,7 +171,9 @@ STATED = (
         re.IGNORECASE,
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
-    re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
+    re.compile(r"^(?P<name>(?:\w+::)+\w+\([^()]*\)) (?P<error>\S.*)$"),
+    # pop returns the least: test/run.lua:5: expected 1, got 3
+    re.compile(r"^(?P<name>\S.*?): (?P<error>[\w./\\-]+\.\w+:\d+: \S.*)$"),
     # add -- test/run.lua:5: expected 6, got -2
     re.compile(r"^(?P<name>\S.*?) -- (?P<error>\S+:\d+: \S.*)$"),
 )
@@ -205,11 +220,11 @@ def failed_counts(output: CommandOutput) -> set[int]:
 def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
     """Order shapes that name as many tests as are counted: the one that says most comes last.
 
-    Some runners mark both a file and the only test in it.
+    Some runners mark both a file or class and the only test in it.
     """
-    are_files = all(_is_file(test.name) for test in tests)
+    are_groups = all(_is_file(test.name) or CLASS.fullmatch(test.name) for test in tests)
     have_group = all(" / " in test.name for test in tests)
-    return not are_files, len(tests), have_group
+    return not are_groups, len(tests), have_group
 
 
 def _with_errors(
@@ -225,6 +240,8 @@ def _with_errors(
 
 
 def _is_file(name: str) -> bool:
+    if " › " in name:
+        return False
     return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
 
@@ -237,9 +254,9 @@ def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
     found = unique(tests)
     left_out = set()
     for test in found:
-        suite, _, own_name = test.name.rpartition(" > ")
-        if suite:
-            left_out.add(own_name)
+        parts = test.name.split(" > ")
+        for start in range(1, len(parts)):
+            left_out.add(" > ".join(parts[start:]))
         if _is_file(test.name):
             left_out.add(test.name)
     return [test for test in found if test.name not in left_out] or found
@@ -277,6 +294,7 @@ class _ShapeReader:
             self._matching(END_MARK),
             self._indented(),
             self._above_thrown(),
+            self._in_columns(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -336,6 +354,14 @@ class _ShapeReader:
                 caught = match.groupdict("")
                 name = caught.get("name") or _before(match)
                 yield Title(number, name, caught.get("error", ""))
+
+    def _in_columns(self) -> Iterator[Title]:
+        """Yield the rows that say `FAIL` where others say `PASS`."""
+        rows = dict(matching(ROW.match, self.lines))
+        passed = {row.start("status") for row in rows.values() if row["passed"]}
+        for number, row in rows.items():
+            if row["failed"] and row.start("status") in passed:
+                yield Title(number, row["name"], row[0].strip())
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""
