@@ -21,7 +21,7 @@ NOT_A_NAME = re.compile(
     | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)(?:\ failed\].*)? | .*\bcompilation | .*\bprojects?
-    | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
+    | .*\ for:\ .* | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
     | (?:true|false|null),? | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
     | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
@@ -39,7 +39,8 @@ TIME = re.compile(
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
     r"| +(?:-- )?Time elapsed: .*$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
-    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$|, where (?:GetParam\(\)|TypeParam) = .*$"
+    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
+    r"|, where (?:GetParam\(\)|TypeParam) = .*$"
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!|: Timed out\.?)$")

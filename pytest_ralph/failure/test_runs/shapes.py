@@ -37,7 +37,8 @@ LEVEL = re.compile(
 )
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
-    r"^\W*failure in test\b|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
+    r"^\W*failure in test\b"
+    r"|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b(?:\W*$|: [a-z_])"
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
@@ -140,7 +141,7 @@ MARKED = re.compile(
 END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
-    r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
+    r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
@@ -151,9 +152,15 @@ TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
-ROW = re.compile(
-    r"^(?P<name>\w\S*(?: \S+)*) {2,}"
-    r"(?P<status>(?P<passed>PASS(?:ED)?|ok|OK)|(?P<failed>FAIL(?:ED|URE)?|failed))\b.*$"
+# The name in the first or the last column, and how the test ended.
+STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
+NAME_FIRST = re.compile(rf"^(?P<name>\w\S*(?: \S+)*) {{2,}}{STATUS}.*$", re.IGNORECASE)
+STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?: \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+# "Failed tests: parse_date, parse_time"
+IN_LINE = re.compile(
+    r"^\W*(?:failed|failing) (?:tests|checks|cases): "
+    r"(?P<names>[a-z_][\w.:/-]*(?:, [a-z_][\w.:/-]*)*)$",
+    re.IGNORECASE,
 )
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
@@ -294,7 +301,9 @@ class _ShapeReader:
             self._matching(END_MARK),
             self._indented(),
             self._above_thrown(),
-            self._in_columns(),
+            self._in_columns(NAME_FIRST),
+            self._in_columns(STATUS_FIRST),
+            self._in_line(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -355,13 +364,19 @@ class _ShapeReader:
                 name = caught.get("name") or _before(match)
                 yield Title(number, name, caught.get("error", ""))
 
-    def _in_columns(self) -> Iterator[Title]:
+    def _in_columns(self, pattern: re.Pattern[str]) -> Iterator[Title]:
         """Yield the rows that say `FAIL` where others say `PASS`."""
-        rows = dict(matching(ROW.match, self.lines))
+        rows = dict(matching(pattern.match, self.lines))
         passed = {row.start("status") for row in rows.values() if row["passed"]}
         for number, row in rows.items():
             if row["failed"] and row.start("status") in passed:
                 yield Title(number, row["name"], row[0].strip())
+
+    def _in_line(self) -> Iterator[Title]:
+        """Yield the names that one line lists."""
+        for number, match in matching(IN_LINE.match, self.lines):
+            for name in match["names"].split(", "):
+                yield Title(number, name)
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""
