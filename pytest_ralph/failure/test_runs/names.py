@@ -45,7 +45,7 @@ REMARK = re.compile(
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!|: Timed out\.?)$")
 NUMBER = re.compile(
-    r"^(?:\{\d+\}|\d+[.)]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
+    r"^(?:\{\d+\}|\d+[.):]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
 )
 # Playwright counts the place of a test as part of its name.
 PLACE_IN_NAME = r"(?:\[[^\]]+\] › )?\S+:\d+:\d+ › "

@@ -154,8 +154,10 @@ CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
 STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
-NAME_FIRST = re.compile(rf"^(?P<name>\w\S*(?: \S+)*) {{2,}}{STATUS}.*$", re.IGNORECASE)
-STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?: \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+NAME_FIRST = re.compile(
+    rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
+)
+STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?::| \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
 # "Failed tests: parse_date, parse_time"
 IN_LINE = re.compile(
     r"^\W*(?:failed|failing) (?:tests|checks|cases): "

@@ -33,7 +33,7 @@ NOT_OK = re.compile(
     r"^(?P<indent>\s*)(?:❌ )?not ok(?:\s+\d+\b)?(?:\s+-)?\s+(?!.*# (?:TODO|SKIP))"
     # testem puts the browser and the time before the name.
     r"(?:\S.* - \[\w+ ms\] - )?"
-    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms|\s{3,}\d+ ms)?(?<!\{)$"
+    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
