@@ -28,8 +28,6 @@ END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
 PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
 # A script that prints a summary like that of pytest may name its tests without their file.
 BARE_TEST = re.compile(r"FAILED \w+ - ")
-# A failed test in the progress of `-v`.
-PROGRESS = re.compile(r"^(?P<node>[^\s:]+::\S.*?) (?:FAILED|ERROR)\b")
 MARKED = re.compile(r"^E {2,}\S")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
@@ -55,18 +53,8 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     if tests:
         yield from tests
     elif any(map(FAILURES.match, output.lines)):
-        node_ids = _node_ids(output.lines)
         for title, (at, error) in errors.items():
-            yield FailedTest(node_ids.get(title, title), error, at)
-
-
-def _node_ids(lines: Sequence[str]) -> dict[str, str]:
-    """Return the node ids of the tests that failed, as `-v` reports them, by title."""
-    node_ids = {}
-    for _, match in matching(PROGRESS.match, lines):
-        _, *names = match["node"].split("::")
-        node_ids[".".join(names)] = match["node"]
-    return node_ids
+            yield FailedTest(title, error, at)
 
 
 def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[FailedTest]:

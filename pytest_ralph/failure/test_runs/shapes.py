@@ -263,9 +263,9 @@ def _distinct(tests: Iterable[FailedTest]) -> Sequence[FailedTest]:
     found = unique(tests)
     left_out = set()
     for test in found:
-        parts = test.name.split(" > ")
-        for start in range(1, len(parts)):
-            left_out.add(" > ".join(parts[start:]))
+        suite, _, own_name = test.name.rpartition(" > ")
+        if suite:
+            left_out.add(own_name)
         if _is_file(test.name):
             left_out.add(test.name)
     return [test for test in found if test.name not in left_out] or found

@@ -141,13 +141,11 @@ class _TapReader:
 
     def _tape_test(self, number: int) -> str:
         """Return the name of the test above an assertion of tape, else an empty string."""
-        if not any(COMPARES.match(line.text) for line in self._block(number)):
-            return ""
         titles_above = bisect(self.title_lines, number)
-        if not titles_above:
+        if not titles_above or not first_quote(self._block(number), [COMPARES]):
             return ""
-        title = self.lines[self.title_lines[titles_above - 1]]
-        return title.text.removeprefix("# ").strip()
+        title = self.title_lines[titles_above - 1]
+        return self.lines[title].text.removeprefix("# ")
 
     def _test_around(self, position: int, indent: str) -> str:
         """Return the name of the test that contains an assertion; it is printed below it."""
