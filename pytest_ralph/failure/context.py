@@ -59,8 +59,8 @@ DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|PASS(?:ED)?) *\]"
-    r"|^.*\s{2,}PASS(?:ED)?$|^.*\.{3} ?(?:passed|ok)$"
+    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
+    r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok)$"
 )
 TEST_WORDS = frozenset(
     "assertions checks examples failing fails pass passed passing scenario scenarios specs test "

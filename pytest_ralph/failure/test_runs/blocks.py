@@ -30,6 +30,8 @@ COMPARED = re.compile(
     re.IGNORECASE,
 )
 ANY_WORDS = re.compile(r"^\s*(?:[#|│E>]\s+)?(?P<error>(?:['\"`]|\.{0,2}/)?\w.*)$")
+# What was thrown, with its place.
+PLACED = re.compile(r"^(?P<error>\S+\.\w+:\d+: \S.*)$")
 # A line that only names the value on the next line.
 LABEL = re.compile(r"^\W*(?P<error>(?:actual|expected|got|received)\s*:)\s*$", re.IGNORECASE)
 # What says nothing about an expectation: where it failed,
@@ -44,7 +46,7 @@ HEADING = r"stdout|[Ss]tack|Message:$|\[?Captured|Errors while|Output from"
 # counts of tests,
 COUNT = (
     r"Ran \d+|# of (?:un)?expected |\d+ of \d+ |Testsuite summary |# [A-Z]+: +\d+$"
-    r"|\d+ (?:tests?|assertions?|pass(?:ed|ing)?\b|failing\b)"
+    r"|\d+ (?:tests?|assertions?|pass(?:ed|ing)?\b|failing\b|ERRORS?$)"
     r"|(?:total|pass(?:ed|ing)?|fail(?:ed|ing)?|duration)\s*:\s+\d"
 )
 # what the runner says about itself,
@@ -85,7 +87,7 @@ class Blocks:
             (telling, (THROWN, MACRO, COMPARED)),
             (block, (LABEL,)),
             (telling, (ANY_WORDS,)),
-            (telling_above, (THROWN, COMPARED)),
+            (telling_above, (THROWN, COMPARED, PLACED)),
         ):
             quote = first_quote(lines, patterns)
             if quote:

@@ -150,7 +150,7 @@ class _BlockReader:
                 yield FailedTest(name.text, error.text, error.line, not self.grammar.loads)
 
     def _name(self, number: int, title: re.Match[str], above_title: re.Match[str]) -> Quote:
-        """Return the name that the title or the line above it catches, or that its block has."""
+        """Return the name that the line above, the title, or a line of its block gives."""
         if self.grammar.name:
             lines = [self.lines[number], *self._block_below(number)]
             return _first(lines, self.grammar.name) or Quote(number, "")
@@ -161,7 +161,7 @@ class _BlockReader:
             return Quote(number, f"{caught['class']}.{method}")
 
         error = caught.get("error")
-        for group in (*title.groups(), *above_title.groups()):
+        for group in (*above_title.groups(), *title.groups()):
             if group and group != error:
                 return Quote(number, group.strip())
         return Quote(number, "")

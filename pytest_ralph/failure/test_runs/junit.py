@@ -17,7 +17,7 @@ from pytest_ralph.files import read_regular
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from junitparser import TestCase
+    from junitparser import JUnitXml, TestCase
 
     from pytest_ralph.failure.output import CommandOutput
 
@@ -112,16 +112,14 @@ def _failed_tests(source: str, project: Project) -> Iterator[FailedTest]:
                 break
 
 
-def _cases(report: Iterable[object]) -> Iterator[TestCase]:
-    """Yield all cases of a report, whether its root is one suite or several."""
-    from junitparser import TestCase, TestSuite
+def _cases(report: JUnitXml) -> Iterator[TestCase]:
+    """Yield all cases of a report, in the root itself and in suites."""
+    from junitparser import TestCase
 
-    for child in report:
-        if isinstance(child, TestSuite):
-            # Iterating over a suite also gives the cases of its inner suites.
-            yield from child
-        elif isinstance(child, TestCase):
-            yield child
+    for element in report._elem.iter("testcase"):  # noqa: SLF001 - it offers only those of suites
+        case = TestCase()
+        case._elem = element  # noqa: SLF001 - `fromelem` has no types
+        yield case
 
 
 def _failed_test(case: TestCase, message: str, text: str, project: Project) -> FailedTest:

@@ -17,11 +17,13 @@ NOT_A_NAME = re.compile(
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
     | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
-    | \w*(?:Error|Exception)(?:\ \[\w+\])?(?::.*)? | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
+    | [\w:.]*(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
+    | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)(?:\ failed\].*)? | .*\bcompilation | .*\bprojects?
-    | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
-    | (?:true|false|null),? | .*\b\d+\ of\ \d+\ \w+ | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    | .*\ for:\ .* | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
+    | (?:true|false|null),? | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
+    | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -36,20 +38,25 @@ TIME = re.compile(
 )
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
-    r"| +(?:-- )?Time elapsed: .*$|(?<=\") \(.*\)$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
-    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$"
+    r"| +(?:-- )?Time elapsed: .*$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
+    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
+    r"|, where (?:GetParam\(\)|TypeParam) = .*$"
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
-NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!)$")
+NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!|: Timed out\.?)$")
 NUMBER = re.compile(
-    r"^(?:\{\d+\}|\d+[.)]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
+    r"^(?:\{\d+\}|\d+[.):]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
 )
-# `src/a.test.js:3:1 > `, `[chromium] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
+# Playwright counts the place of a test as part of its name.
+PLACE_IN_NAME = r"(?:\[[^\]]+\] › )?\S+:\d+:\d+ › "
+# `src/a.test.js:3:1 # `, `[api] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
-    r"^(?:\[fail\]:? +|- |\|[^|]+\| "
+    rf"^(?!{PLACE_IN_NAME})(?:\[fail\]:? +|- |\|[^|]+\| "
     r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
     r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
-    r"|(?:cucumber )?[\w@./\\-]+\.(?:[a-z]\w{0,7}|[A-Z])(?::\d+){0,2}(?: [›>»#] |: | {2,}|(?<=\d) )"
+    r"|(?:cucumber )?[\w@./\\-]+\.(?:[a-z]\w{0,7}|[A-Z])(?::\d+){0,2}"
+    r"(?: [›»#] |: | {2,}| @ \d+: |(?<=\d) )"
+    r"|(?:[\w.-]+/)+[\w.-]+ (?=Test[A-Z_]\w*(?:/\S*)?$)|job +\d+ +\+ "
     r"|\[ *[\d.]+ ?m?s\] )+"
 )
 TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNORECASE)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 # A parameter in brackets may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
-    r"^(?:FAILED|ERROR|SUBFAILED(?P<subtest>\S*(?: \([^)]*\))?)) "
-    r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:\[.*?\]){0,2})?)(?: - (?P<error>.*))?$"
+    r"^(?:FAILED|ERROR|SUBFAIL(?:ED)?(?P<subtest>\S*(?: \([^)]*\))?)) (?:[^\w\s./\\]+ +)?"
+    r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:(?<! )\[.*?\]){0,2})?)"
+    r"(?:(?: \[[^]]*\])? \([^)]*\))?(?: - (?P<error>.*))?$"
 )
 TITLE = re.compile(
     r"^_+ (?!_)(?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _+$"

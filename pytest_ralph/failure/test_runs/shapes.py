@@ -38,11 +38,12 @@ LEVEL = re.compile(
 # A line that shows that tests ran: "2 tests, 1 failure", "Tests: 1 failed", "[ FAIL 1 | ...".
 TEST_SUMMARY = re.compile(
     r"^\W*failure in test\b|^\[  FAILED  \] \S"
-    r"|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b\W*$"
+    r"|^\W*(?:failed|failing) (?:tests?|specs?|scenarios?|examples?)\b(?:\W*$|: [a-z_])"
     r"|\b\d+ (?:tests?|specs?|examples?|scenarios?|test cases?|assertions?|checks?)\b.*\bfail"
     r"|\b(?:tests?|specs?|examples?|scenarios?|test cases|assertions|checks)\b.{0,30}"
     r"\b[1-9]\d* (?:tests? )?fail"
     r"|\bfail(?:ed|ures?|s|ing)?(?: (?:tests?|assertions?|checks?))?\s*[:=|]?\s*[1-9]\d*\b"
+    r"|\bfailed \w+: +[1-9]\d*\b"
     r"|\b[1-9]\d*\s+(?:tests? )?fail(?:ed|ures?|ing)?\b",
     re.IGNORECASE,
 )
@@ -77,9 +78,10 @@ IN_RULER = re.compile(
 # "3 failed", "failures=3", "Failed: 3".
 COUNTED_WORD = re.compile("fail|broken", re.IGNORECASE)
 COUNTS = re.compile(
-    r"\b([1-9]\d*) (?:(?:out )?of \d+ )?"
+    r"\b([1-9]\d*) (?:test cases? )?(?:(?:out )?of \d+ )?"
     r"(?:(?:tests?|specs?|scenarios?|examples?|checks?|cases?|assertions?) )?"
-    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)\W{0,3}([1-9]\d*)\b",
+    r"(?:fail\w*|errors?\b|broken|erroneous)|\b(?:fail\w*|errors?)(?: (?:tests|assertions|checks))?"
+    r"\W{0,3}([1-9]\d*)\b",
     re.IGNORECASE,
 )
 SENTENCES = (
@@ -104,6 +106,11 @@ SENTENCES = (
     re.compile(
         r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*?)(?: \([\d.]+ ?m?s\))?$"
     ),
+    # quantity ... FAILED: wrong answer, quantity ....... FAILED (exit 2)
+    re.compile(
+        r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} ?(?:FAIL(?:ED|URE)?|NOT OK|not ok|KO)"
+        r"(?:: | - | \((?=exit|code|status|expected|got)).*)$"
+    ),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -125,24 +132,39 @@ FAILED_WORD = re.compile(
 )
 MARKED = re.compile(
     r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
-    r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]|\(fail\)"
+    r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
+    r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
     r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
-    r"(?!\d+ (?:problems?|tests?|of)\b|\|)(?P<name>\S.*)$"
+    r"(?!\d+ (?:problems?|tests?|errors?|of)\b|\|)(?P<name>\S.*)$"
 )
 END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
-    r"|\*{3} ?FAILED ?\*{3}|\[E\])(?:\s*\])?"
-    r"(?: [FE](?= |$))?(?:\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
+    r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
+    r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
     r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 # A title with its block below, and a word in a table, likewise.
 TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
+# What contains tests.
+CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
+# The name in the first or the last column, and how the test ended.
+STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
+NAME_FIRST = re.compile(
+    rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
+)
+STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?::| \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+# "Failed tests: parse_date, parse_time"
+IN_LINE = re.compile(
+    r"^\W*(?:failed|failing) (?:tests|checks|cases): "
+    r"(?P<names>[a-z_][\w.:/-]*(?:, [a-z_][\w.:/-]*)*)$",
+    re.IGNORECASE,
+)
 IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
@@ -161,7 +183,9 @@ STATED = (
         re.IGNORECASE,
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
-    re.compile(r"^(?P<name>(?:\w+::)+\w+\(\)) (?P<error>\S.*)$"),
+    re.compile(r"^(?P<name>(?:\w+::)+\w+\([^()]*\)) (?P<error>\S.*)$"),
+    # pop returns the least: test/run.lua:5: expected 1, got 3
+    re.compile(r"^(?P<name>\S.*?): (?P<error>[\w./\\-]+\.\w+:\d+: \S.*)$"),
     # add -- test/run.lua:5: expected 6, got -2
     re.compile(r"^(?P<name>\S.*?) -- (?P<error>\S+:\d+: \S.*)$"),
 )
@@ -208,11 +232,11 @@ def failed_counts(output: CommandOutput) -> set[int]:
 def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
     """Order shapes that name as many tests as are counted: the one that says most comes last.
 
-    Some runners mark both a file and the only test in it.
+    Some runners mark both a file or class and the only test in it.
     """
-    are_files = all(_is_file(test.name) for test in tests)
+    are_groups = all(_is_file(test.name) or CLASS.fullmatch(test.name) for test in tests)
     have_group = all(" / " in test.name for test in tests)
-    return not are_files, len(tests), have_group
+    return not are_groups, len(tests), have_group
 
 
 def _with_errors(
@@ -228,6 +252,8 @@ def _with_errors(
 
 
 def _is_file(name: str) -> bool:
+    if " › " in name:
+        return False
     return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
 
@@ -280,6 +306,9 @@ class _ShapeReader:
             self._matching(END_MARK),
             self._indented(),
             self._above_thrown(),
+            self._in_columns(NAME_FIRST),
+            self._in_columns(STATUS_FIRST),
+            self._in_line(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -339,6 +368,20 @@ class _ShapeReader:
                 caught = match.groupdict("")
                 name = caught.get("name") or _before(match)
                 yield Title(number, name, caught.get("error", ""))
+
+    def _in_columns(self, pattern: re.Pattern[str]) -> Iterator[Title]:
+        """Yield the rows that say `FAIL` where others say `PASS`."""
+        rows = dict(matching(pattern.match, self.lines))
+        passed = {row.start("status") for row in rows.values() if row["passed"]}
+        for number, row in rows.items():
+            if row["failed"] and row.start("status") in passed:
+                yield Title(number, row["name"], row[0].strip())
+
+    def _in_line(self) -> Iterator[Title]:
+        """Yield the names that one line lists."""
+        for number, match in matching(IN_LINE.match, self.lines):
+            for name in match["names"].split(", "):
+                yield Title(number, name)
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""

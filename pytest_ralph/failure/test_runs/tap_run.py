@@ -9,10 +9,11 @@ not ok 1 - adds
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.lines import matching, numbers_of
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.quotes import (
     Quote,
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.output import CommandOutput
 
 NOT_OK = re.compile(
-    r"^(?P<indent>\s*)(?:❌ )?not ok(?: \d+)?(?: -)? (?!.*# (?:TODO|SKIP))"
-    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms)?(?<!\{)$"
+    r"^(?P<indent>\s*)(?:❌ )?not ok(?:\s+\d+\b)?(?:\s+-)?\s+(?!.*# (?:TODO|SKIP))"
+    # testem puts the browser and the time before the name.
+    r"(?:\S.* - \[\w+ ms\] - )?"
+    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
+TITLE = re.compile(r"^# (?!Subtest: )\S")
 END_OF_BLOCK = re.compile(
     r"^\s*(?:not )?ok \d|^\s*# Subtest|^\s*\d+\.\.\d+|^\s*$|^# failed \d+ among "
 )
@@ -42,7 +46,7 @@ BLOCK_MESSAGE = re.compile(r"^\s*(?:message|error): \|-?$")
 # bats gives the command below its place.
 BATS_MESSAGE = re.compile(r"^\s+(`.*' failed)$")
 # Of two values the one that was expected, which says less than the title of an assertion.
-VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?!\|).*)$")
+VALUE = re.compile(r"^\s*((?:expected|found|wanted)\s*: (?![|>]).*)$")
 # Explanations, the most telling first.
 EXPLANATIONS = (
     re.compile(
@@ -70,6 +74,9 @@ PLAIN_TEXT = re.compile(r"^\s+(\S.*)$")
 # node passes on what a file threw as a comment above the line of the file.
 THROWN = re.compile(r"^# ((?:[\w.]+ \[)?[A-Z]\w*(?:Error|Exception)\b.*)$")
 RESULT = re.compile(r"^(?:\s*not )?ok ")
+# tape names a test above its assertions, which say how they compare and may have no own name.
+COMPARES = re.compile(r"^\s*operator: \w")
+DEFAULT_NAME = re.compile(r"^(?:should\b|\(unnamed assert\)|test exited without ending)")
 LONGEST_BLOCK = 40
 # What bats calls its attempt to find the tests of a file.
 LOADING = "bats-gather-tests"
@@ -98,6 +105,7 @@ class _TapReader:
         self.announced: dict[tuple[str | None, ...], int] = {}
         for number, match in matching(SUBTEST.match, lines):
             self.announced.setdefault(match.groups(), number)
+        self.title_lines = numbers_of(TITLE.match, lines)
         self.perl_titles: dict[str, int] = {}
         for number, match in matching(PERL_TITLE.match, lines):
             self.perl_titles[match[1]] = number
@@ -121,16 +129,28 @@ class _TapReader:
             indent, name = match.groups()
             contains_last = len(indent) < len(indent_above)
             indent_above = indent
-            if contains_last and not self._is_test(number):
+            if contains_last and not (name in self.perl_titles or self._is_test(number)):
                 continue
-            if match.groups() not in self.announced:
+            if match.groups() not in self.announced and name not in self.perl_titles:
                 name = self._test_around(position, indent) or name
-            yield number, name
+            test = self._tape_test(number)
+            if test:
+                yield number, test
+            if not (test and DEFAULT_NAME.match(name)):
+                yield number, name
 
     def _is_test(self, number: int) -> bool:
         """Return whether node says that a test with parts failed, not a suite of tests."""
         fields = [line.text.strip() for line in self._block(number)]
         return "failureType: 'subtestsFailed'" in fields and "type: 'suite'" not in fields
+
+    def _tape_test(self, number: int) -> str:
+        """Return the name of the test above an assertion of tape, else an empty string."""
+        titles_above = bisect(self.title_lines, number)
+        if not titles_above or not first_quote(self._block(number), [COMPARES]):
+            return ""
+        title = self.title_lines[titles_above - 1]
+        return self.lines[title].text.removeprefix("# ")
 
     def _test_around(self, position: int, indent: str) -> str:
         """Return the name of the test that contains an assertion; it is printed below it."""
