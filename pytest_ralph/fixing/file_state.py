@@ -89,6 +89,10 @@ class Change:
         return self.after is None
 
     @property
+    def can_be_made(self) -> bool:
+        return self.after is None or self.after.can_be_put_back
+
+    @property
     def can_be_undone(self) -> bool:
         return self.before is None or self.before.can_be_put_back
 
@@ -101,7 +105,8 @@ def state_of(file: str | Path) -> FileState | None:
     """Return the state of a file without a copy; None if it is no regular file and no link."""
     try:
         status = os.lstat(file)
-        target = str(Path(file).readlink()) if stat.S_ISLNK(status.st_mode) else ""
+        # Path.readlink() would turn `./a` into `a`.
+        target = os.readlink(file) if stat.S_ISLNK(status.st_mode) else ""  # noqa: PTH115
     except OSError:
         return None
     if not target and not stat.S_ISREG(status.st_mode):
@@ -254,13 +259,22 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
 
 def undo_change(root: Path, change: Change) -> bool:
     """Undo one change as `put_back` does. Return False if the path has to be left as it is."""
+    return make_change(root, change.reversed())
+
+
+def make_change(root: Path, change: Change) -> bool:
+    """Make a change below `root`. Return False if the path has to be left as it is.
+
+    That is so if it is not as before the change, if a directory is in its place, or if the new
+    content is not kept.
+    """
     path = root / change.path
     is_directory = path.is_dir() and not path.is_symlink()
-    if is_directory or not change.can_be_undone:
+    if is_directory or not change.can_be_made:
         return False
-    if not is_same_now(root, change.path, change.after):
+    if not is_same_now(root, change.path, change.before):
         return False
-    write_state(root, change.path, change.before)
+    write_state(root, change.path, change.after)
     return True
 
 

@@ -111,6 +111,17 @@ def test_restored_times_do_not_hide_a_change(root: Path, snapshots: Snapshots) -
     assert [change.path for change in changes] == ["src/a.py"]
 
 
+def test_a_link_comes_back_as_it_was_written(root: Path, snapshots: Snapshots) -> None:
+    (root / "link").unlink()
+    (root / "link").symlink_to("./src//a.py")
+    os.symlink("./src/", root / "directory")  # noqa: PTH211 - a Path would write "src"
+    before = snapshots.take()
+    (root / "link").unlink()
+    (root / "directory").unlink()
+    assert put_back(root, snapshots.changes(before, snapshots.take())) == ()
+    assert os.readlink(root / "directory") == "./src/"  # noqa: PTH115 - as above
+
+
 def test_everything_is_put_back(root: Path, snapshots: Snapshots) -> None:
     before = snapshots.take()
     modified = (root / "src/a.py").stat().st_mtime_ns
