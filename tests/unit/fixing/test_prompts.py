@@ -252,6 +252,15 @@ def test_paths_are_relative_to_the_root(prompts: Prompts) -> None:
     assert "```text\nsrc/b.py: no\n```" in text
 
 
+def test_a_path_that_ends_like_the_root_is_another(prompts: Prompts) -> None:
+    failure = replace(FAILURE, error="/usr/src/app/a.py: no", raw_output="(/app/b.py) ~/app/c.py")
+
+    text = prompts.write("fix", replace(CONTEXT, root="/app", failure=failure))
+
+    assert "- Error: /usr/src/app/a.py: no\n" in text
+    assert "```text\n(b.py) ~/app/c.py\n```" in text
+
+
 def test_documents_and_done_tasks_are_named(prompts: Prompts) -> None:
     done = [Task(id="1.1", title="Begin", files=("a.py", "b.py")), Task(id="1.2", title="Plan")]
 
