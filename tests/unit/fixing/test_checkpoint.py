@@ -16,6 +16,8 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitCommand, GitResult
+from pytest_ralph.fixing.git.index import IndexFile, write_index_file
+from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
 
@@ -552,6 +554,28 @@ def test_names_that_look_like_patterns_are_committed(repository: Repository, git
     assert repository.run("status", "--porcelain") == "?? b.py"
 
 
+def test_a_name_that_begins_with_dots_is_in_the_project(tmp_path: Path) -> None:
+    paths = PathSet.of(tmp_path, [tmp_path / "..data", tmp_path / "../outside"])
+
+    assert paths.paths == ("..data",)
+
+
+def test_a_link_to_a_name_that_is_not_utf8_is_committed(
+    repository: Repository, git: Git, tmp_path: Path
+) -> None:
+    link = repository.root / "link"
+    link.symlink_to("old")
+    repository.commit({"a": "one\n"})
+    snapshots = Snapshots(repository.root, tmp_path / "copies", git.listing.files)
+    start = snapshots.take()
+    link.unlink()
+    link.symlink_to(os.fsdecode(b"\xff"))
+
+    changes = snapshots.changes(start, snapshots.take())
+    assert git.commit("x", [link], changes=changes)
+    assert repository.run("status", "--porcelain") == ""
+
+
 def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n"})
     hook = repository.root / ".git/hooks/pre-commit"
@@ -739,6 +763,29 @@ def test_position_on_any_head(repository: Repository, git: Git) -> None:
 
     repository.run("checkout", "-q", "--orphan", "new")
     assert git.position() == ("new", "", refs)
+
+
+def test_nothing_moves_back_while_git_is_at_work(repository: Repository, git: Git) -> None:
+    repository.commit({"a.txt": "one\n"})
+    before = git.position()
+    index = git.index_file()
+    moved = repository.commit({"a.txt": "two\n"})
+    (repository.root / ".git/index.lock").touch()
+
+    with pytest.raises(GitError, match="holds the index"):
+        git.move_back(before, index, "refs/ralph/demo/1")
+
+    assert git.head() == moved
+
+
+def test_an_index_that_cannot_be_written_is_not_locked(tmp_path: Path) -> None:
+    # In place of a full disk.
+    (tmp_path / "index").mkdir()
+
+    with pytest.raises(GitError, match="the index cannot be written"):
+        write_index_file(tmp_path, IndexFile(b"content", 0))
+
+    assert not (tmp_path / "index.lock").exists()
 
 
 def test_siblings_share_a_position(repository: Repository, git: Git) -> None:
