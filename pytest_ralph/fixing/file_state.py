@@ -7,6 +7,7 @@ not matter.
 from __future__ import annotations
 
 import contextlib
+import errno
 import filecmp
 import os
 import shutil
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Larger files are neither merged nor committed: that would take all memory, or hours.
 MAX_SHARED_SIZE = 512 * 1024 * 1024
 BLOCK = 1024 * 1024
+IN_THE_WAY = "a link or directory is in the way"
 # Without a suffix that a formatter or linter of the project would pick up.
 COPY_SUFFIX = ".saved"
 
@@ -243,18 +245,40 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     """Undo `changes`: content, mode and times of each file. Return the paths left as they are.
 
     A path is left if it has changed again since, such as by the user, if its old content is not
-    kept, or if a link or directory is in the way.
+    kept, if a link or directory is in the way, or if it cannot be written.
     """
-    left = []
+    return tuple(put_back_or_tell(root, changes))
+
+
+def put_back_or_tell(root: Path, changes: Iterable[Change]) -> dict[str, str]:
+    """Undo `changes` as `put_back` does. Return the paths left as they are, with the reasons."""
+    left = {}
     # First remove what was not there: it may be in the way of the rest.
     for change in sorted(changes, key=lambda change: not change.added):
-        try:
-            done = undo_change(root, change)
-        except OSError:
-            done = False
-        if not done:
-            left.append(change.path)
-    return tuple(left)
+        reason = _undo_or_tell(root, change)
+        if reason:
+            left[change.path] = reason
+    return left
+
+
+def _undo_or_tell(root: Path, change: Change) -> str:
+    """Undo one change. Return why the path has to be left as it is; empty if it has not."""
+    try:
+        if undo_change(root, change):
+            return ""
+    except OSError as error:
+        return _in_words(error)
+    if not change.can_be_undone:
+        return "no copy of it was kept"
+    if (root / change.path).is_dir():
+        return IN_THE_WAY
+    return "changed since then, left as it is"
+
+
+def _in_words(error: OSError) -> str:
+    if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EEXIST):
+        return IN_THE_WAY
+    return error.strerror or str(error)
 
 
 def undo_change(root: Path, change: Change) -> bool:
