@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import resource
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.fixing.change_log import LIST_NAME, append_changes, read_changes, undo_changes
 from pytest_ralph.fixing.file_state import Change, stored_state
+from tests.limits import limited_file_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -22,17 +20,6 @@ def root(tmp_path: Path) -> Path:
     root.mkdir()
     (root / "new").write_text("new")
     return root
-
-
-@contextlib.contextmanager
-def limited_file_size(size: int) -> Iterator[None]:
-    """Have writes fail as on a disk that is full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def added(root: Path, path: str = "new") -> Change:
