@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_ralph import files as disk
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
@@ -20,6 +22,7 @@ from pytest_ralph.fixing.git.index import IndexFile, write_index_file
 from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
+from tests.limits import limited_file_size
 
 
 class Repository:
@@ -383,6 +386,26 @@ def test_an_impossible_rollback_changes_nothing(
     assert "\n" not in str(caught.value)
     assert repository.state() == before
     assert repository.run("for-each-ref") == refs
+
+
+def test_as_many_files_as_possible_are_taken_back(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = repository.commit({"large": "good\n", "small": "good\n"})
+    repository.write({"large": "work\n" * 1_000, "small": "work\n"})
+
+    with contextlib.ExitStack() as limits:
+
+        def fill_disk(name: str) -> None:
+            if name == "before index moves":
+                limits.enter_context(limited_file_size(1_000))
+                raise GitError("the disk is full")
+
+        monkeypatch.setattr(disk, "on_fault_point", fill_disk)
+        with pytest.raises(GitError, match="the disk is full"):
+            git.rollback(good, [], "refs/ralph/foo/1.3/1")
+
+    assert (repository.root / "small").read_text() == "work\n"
 
 
 def test_an_unusable_repository_is_explained(tmp_path: Path) -> None:
