@@ -613,6 +613,24 @@ def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git
     assert repository.run("status", "--porcelain") == before
 
 
+def test_a_hanging_hook_leaves_the_index_alone(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"a": "one\n"})
+    hook = repository.root / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nsleep 60\n")
+    hook.chmod(0o755)
+    repository.write({"a": "two\n"})
+    before = repository.run("status", "--porcelain")
+    monkeypatch.setattr(gitcommand, "TIME_LIMIT", 2.0)
+
+    with pytest.raises(GitError, match="did not finish"):
+        git.commit("x", [repository.root / "a"])
+
+    assert repository.run("status", "--porcelain") == before
+
+
 def test_a_staged_version_stays_staged(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n"})
     repository.write({"a": "staged\n"})
