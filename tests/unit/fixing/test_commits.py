@@ -115,7 +115,7 @@ def test_the_script_runs_from_anywhere_and_expands_nothing(tmp_path: Path) -> No
 def test_the_script_goes_on_where_nothing_is_left_to_commit(tmp_path: Path) -> None:
     root, script = tmp_path / "project", tmp_path / "commits.sh"
     root.mkdir()
-    git = ["git", "-C", root, "-c", "user.name=U", "-c", "user.email=u@example.org"]
+    git = ["git", "-C", str(root), "-c", "user.name=U", "-c", "user.email=u@example.org"]
     subprocess.run([*git, "init", "-q"], check=True)
     for name in ("removed", "staged"):
         (root / name).write_text("x\n")
