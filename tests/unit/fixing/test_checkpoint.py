@@ -741,6 +741,19 @@ def test_a_hanging_git_is_ended_with_its_children(
     assert not (tmp_path / "alive").exists()
 
 
+@pytest.mark.parametrize(
+    ("stderr", "message"),
+    [
+        ("warning: cannot read attributes\nfatal: bad object\nhint: look\n", "bad object"),
+        ("\nsomething else\n", "something else"),
+        ("", "exit status 128"),
+    ],
+)
+def test_the_error_of_git_is_told_and_no_warning(stderr: str, message: str) -> None:
+    with pytest.raises(GitError, match=f"^git add: {message}$"):
+        GitResult(128, "", stderr).check("add")
+
+
 def test_a_git_that_cannot_run_is_explained(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin", "")
     (tmp_path / "bin/git").write_bytes(b"\0not a program")
@@ -751,7 +764,7 @@ def test_a_git_that_cannot_run_is_explained(tmp_path: Path) -> None:
 def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     environ = stand_in(tmp_path / "bin", "echo 'fatal: detected dubious ownership' >&2; exit 128")
     git = Git(tmp_path, environ)
-    assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
+    assert git.unavailable() == f"{tmp_path.name}: detected dubious ownership"
 
 
 def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, git: Git) -> None:
