@@ -102,8 +102,9 @@ class Snapshots:
                 # Several threads waited: the first of them has taken a snapshot for all.
                 return self._last
             is_first = not self._begun
-            self._begun = time.monotonic()
+            begun = time.monotonic()
             self._last = self._states_of_all()
+            self._begun = begun
             if is_first:
                 self._limit = self._copied + MAX_TOTAL_SIZE
             return self._last

@@ -71,8 +71,9 @@ class _Shared(Generic[Value]):
         """Return the value as it is now, or was after `asked`, a time of the monotonic clock."""
         with self._lock:
             if self._value is None or self._begun <= asked:
-                self._begun = time.monotonic()
+                begun = time.monotonic()
                 self._value = self._read()
+                self._begun = begun
             return self._value
 
 

@@ -850,3 +850,17 @@ def test_siblings_share_a_position(repository: Repository, git: Git) -> None:
 
     assert git.shared_position(asked) == first
     assert git.shared_position(time.monotonic()) != first
+
+
+def test_a_position_that_could_not_be_read_is_read_again(repository: Repository, git: Git) -> None:
+    repository.commit({"a.txt": "one\n"})
+    first = git.shared_position(time.monotonic())
+    repository.commit({"a.txt": "two\n"})
+    asked = time.monotonic()
+    head = repository.root / ".git/HEAD"
+    head.rename(head.with_name("elsewhere"))
+    with pytest.raises(GitError):
+        git.shared_position(asked)
+    head.with_name("elsewhere").rename(head)
+
+    assert git.shared_position(asked) != first
