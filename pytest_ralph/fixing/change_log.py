@@ -6,6 +6,7 @@ and copies of the files as they were.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from pytest_ralph.fixing.file_state import (
     is_same_now,
     is_too_large,
     kept_state,
-    put_back,
+    put_back_or_tell,
 )
 
 if TYPE_CHECKING:
@@ -45,9 +46,13 @@ def append_changes(directory: Path, changes: Iterable[Change], owner: str) -> No
     if not lines:
         return
     directory.mkdir(parents=True, exist_ok=True)
+    # The line before may be incomplete.
+    data = "".join(["\n", *lines]).encode()
     # One write in append mode: several workers may add to the list.
     with (directory / LIST_NAME).open("ab", buffering=0) as file:
-        file.write("".join(lines).encode())
+        written = file.write(data)
+    if written != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory / LIST_NAME))
 
 
 def has_changes(directory: Path) -> bool:
@@ -78,7 +83,7 @@ def read_changes(directory: Path, owner: str | None = None) -> list[Change]:
 
 
 def changes_of_others(directory: Path, owner: str) -> set[str]:
-    """Return the paths in the list in `directory` that were changed for other tasks."""
+    """Return the paths in the list in `directory` that were changed for other tasks only."""
     own = {change.path for change in read_changes(directory, owner)}
     return {change.path for change in read_changes(directory)} - own
 
@@ -108,8 +113,8 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
 
     if keep_in is not None:
         _keep_current(root, to_undo, keep_in)
-    left = put_back(root, to_undo)
-    problems += [f"{path}: a link or directory is in the way" for path in left]
+    left = put_back_or_tell(root, to_undo)
+    problems += [f"{path}: {reason}" for path, reason in left.items()]
     restored = tuple(change.path for change in to_undo if change.path not in left)
     return UndoResult(restored, tuple(problems))
 

@@ -95,18 +95,29 @@ CI_DIRECTORY = re.compile(r"^\.(?:github/workflows|circleci|buildkite)/")
 PACKAGE_KEYS = ("scripts", "jest", "eslintConfig", "prettier", "mocha", "ava", "lint-staged")
 # Tables below `tool` in pyproject.toml that describe the package, not its checks.
 PACKAGING_TOOLS = frozenset({"poetry", "pdm", "hatch", "uv", "setuptools", "flit", "rye"})
+# Those of them that also run commands: `pdm run test` is what `scripts` says.
+SCRIPT_TOOLS = frozenset({"pdm", "rye"})
 
 # The files of task runners; each runner reads the first that is there. What npm and the like run is
 # configuration in package.json.
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-TASKFILES = ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml")
+TASKFILES = (
+    "Taskfile.yml",
+    "taskfile.yml",
+    "Taskfile.yaml",
+    "taskfile.yaml",
+    "Taskfile.dist.yml",
+    "taskfile.dist.yml",
+    "Taskfile.dist.yaml",
+    "taskfile.dist.yaml",
+)
 RUNNER_FILES = {
     "make": MAKEFILES,
     "gmake": MAKEFILES,
     "just": ("justfile", "Justfile", ".justfile"),
     "task": TASKFILES,
     "go-task": TASKFILES,
-    "rake": ("Rakefile", "rakefile"),
+    "rake": ("rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"),
 }
 # Options of task runners that name another file.
 RUNNER_FILE_OPTIONS = frozenset({"-f", "--file", "--makefile", "--justfile", "-t", "--taskfile"})
@@ -226,7 +237,12 @@ def configures_the_same(path: str, before: bytes, after: bytes) -> bool:
 
 def _checks_in_pyproject(content: bytes) -> dict[str, Any]:
     tools = parse_toml(content.decode()).get("tool", {})
-    return {name: table for name, table in tools.items() if name not in PACKAGING_TOOLS}
+    checks = {name: table for name, table in tools.items() if name not in PACKAGING_TOOLS}
+    for name in SCRIPT_TOOLS:
+        checks[name] = tools.get(name, {}).get("scripts")
+    environments = tools.get("hatch", {}).get("envs", {})
+    checks["hatch"] = {name: table.get("scripts") for name, table in environments.items()}
+    return checks
 
 
 def _checks_in_package(content: bytes) -> dict[str, Any]:

@@ -16,7 +16,7 @@ MAX_FILE_SIZE = 200_000
 
 
 def diff_of(changes: Iterable[Change], *, prompt: str = "") -> str:
-    """Return the changes in the form in which git shows them.
+    """Return the changes in about the form in which git shows them.
 
     Files that hold a copy of `prompt` are logs of the executor, and are left out.
     """
@@ -57,7 +57,15 @@ def _diff_of_file(change: Change, before: list[str], after: list[str]) -> str:
     new_name = "/dev/null" if change.deleted else f"b/{change.path}"
     lines = [_heading(change.path), *_mode_lines(change)]
     lines += difflib.unified_diff(before, after, old_name, new_name, lineterm="")
+    if before == after and _differ_in_size(change):
+        lines.append("only the ends of lines, or of the file, have changed")
     return "\n".join([*lines, ""])
+
+
+def _differ_in_size(change: Change) -> bool:
+    before = change.before
+    after = change.after
+    return before is not None and after is not None and before.size != after.size
 
 
 def _mode_lines(change: Change) -> list[str]:

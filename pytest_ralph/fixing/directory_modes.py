@@ -80,13 +80,13 @@ def read_mode_changes(directory: Path) -> list[ModeChange]:
 def passable(root: Path, changes: Iterable[ModeChange]) -> Iterator[None]:
     """Let files be written in directories whose permissions were changed, until the end."""
     opened = {}
-    # From the top: a directory is only found if those above it can be passed through.
-    for change in sorted(changes):
-        mode = _mode_of(root, change.path)
-        if mode is not None and mode == change.after:
-            opened[change.path] = mode
-            _set_mode(root, change.path, mode | stat.S_IRWXU)
     try:
+        # From the top: a directory is only found if those above it can be passed through.
+        for change in sorted(changes):
+            mode = _mode_of(root, change.path)
+            if mode is not None and mode == change.after:
+                opened[change.path] = mode
+                _set_mode(root, change.path, mode | stat.S_IRWXU)
         yield
     finally:
         for path in sorted(opened, reverse=True):

@@ -7,6 +7,7 @@ not matter.
 from __future__ import annotations
 
 import contextlib
+import errno
 import filecmp
 import os
 import shutil
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Larger files are neither merged nor committed: that would take all memory, or hours.
 MAX_SHARED_SIZE = 512 * 1024 * 1024
 BLOCK = 1024 * 1024
+IN_THE_WAY = "a link or directory is in the way"
 # Without a suffix that a formatter or linter of the project would pick up.
 COPY_SUFFIX = ".saved"
 
@@ -89,6 +91,10 @@ class Change:
         return self.after is None
 
     @property
+    def can_be_made(self) -> bool:
+        return self.after is None or self.after.can_be_put_back
+
+    @property
     def can_be_undone(self) -> bool:
         return self.before is None or self.before.can_be_put_back
 
@@ -101,7 +107,8 @@ def state_of(file: str | Path) -> FileState | None:
     """Return the state of a file without a copy; None if it is no regular file and no link."""
     try:
         status = os.lstat(file)
-        target = str(Path(file).readlink()) if stat.S_ISLNK(status.st_mode) else ""
+        # Path.readlink() would turn `./a` into `a`.
+        target = os.readlink(file) if stat.S_ISLNK(status.st_mode) else ""  # noqa: PTH115
     except OSError:
         return None
     if not target and not stat.S_ISREG(status.st_mode):
@@ -238,29 +245,60 @@ def put_back(root: Path, changes: Iterable[Change]) -> tuple[str, ...]:
     """Undo `changes`: content, mode and times of each file. Return the paths left as they are.
 
     A path is left if it has changed again since, such as by the user, if its old content is not
-    kept, or if a link or directory is in the way.
+    kept, if a link or directory is in the way, or if it cannot be written.
     """
-    left = []
+    return tuple(put_back_or_tell(root, changes))
+
+
+def put_back_or_tell(root: Path, changes: Iterable[Change]) -> dict[str, str]:
+    """Undo `changes` as `put_back` does. Return the paths left as they are, with the reasons."""
+    left = {}
     # First remove what was not there: it may be in the way of the rest.
     for change in sorted(changes, key=lambda change: not change.added):
-        try:
-            done = undo_change(root, change)
-        except OSError:
-            done = False
-        if not done:
-            left.append(change.path)
-    return tuple(left)
+        reason = _undo_or_tell(root, change)
+        if reason:
+            left[change.path] = reason
+    return left
+
+
+def _undo_or_tell(root: Path, change: Change) -> str:
+    """Undo one change. Return why the path has to be left as it is; empty if it has not."""
+    try:
+        if undo_change(root, change):
+            return ""
+    except OSError as error:
+        return _in_words(error)
+    if not change.can_be_undone:
+        return "no copy of it was kept"
+    if (root / change.path).is_dir():
+        return IN_THE_WAY
+    return "changed since then, left as it is"
+
+
+def _in_words(error: OSError) -> str:
+    if error.errno in (errno.ENOTDIR, errno.ELOOP, errno.EEXIST):
+        return IN_THE_WAY
+    return error.strerror or str(error)
 
 
 def undo_change(root: Path, change: Change) -> bool:
     """Undo one change as `put_back` does. Return False if the path has to be left as it is."""
+    return make_change(root, change.reversed())
+
+
+def make_change(root: Path, change: Change) -> bool:
+    """Make a change below `root`. Return False if the path has to be left as it is.
+
+    That is so if it is not as before the change, if a directory is in its place, or if the new
+    content is not kept.
+    """
     path = root / change.path
     is_directory = path.is_dir() and not path.is_symlink()
-    if is_directory or not change.can_be_undone:
+    if is_directory or not change.can_be_made:
         return False
-    if not is_same_now(root, change.path, change.after):
+    if not is_same_now(root, change.path, change.before):
         return False
-    write_state(root, change.path, change.before)
+    write_state(root, change.path, change.after)
     return True
 
 

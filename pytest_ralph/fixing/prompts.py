@@ -74,6 +74,7 @@ FAILURE_LINES = (
 )
 FAILURE_LISTS = ("files", "failed_tests", "completed_steps", "files_modified", "suggested_actions")
 BLANK_LINES = re.compile(r"\n{3,}")
+NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +163,7 @@ class _TemplateValues:
     def __init__(self, context: PromptContext, masker: Masker) -> None:
         self.context = context
         self._masker = masker
+        self._below_root = _path_below(context.root)
         self._original = context.original or context.fix_for or context.task
         self._verified = context.verified or context.failure
         self._error = ""
@@ -309,10 +311,15 @@ class _TemplateValues:
         return inert.prompt_line(self._relative(masked), limit)
 
     def _relative(self, text: str) -> str:
-        root = self.context.root
-        if not root.strip("/"):
-            return text
-        return text.replace(f"{root}/", "")
+        return self._below_root.sub("", text)
+
+
+def _path_below(root: str) -> re.Pattern[str]:
+    """Return the pattern for the root at the beginning of a path."""
+    if not root.strip("/"):
+        return NEVER
+    # In `/usr/src/app/a.py`, `/app/` is not the root.
+    return re.compile(rf"(?<![\w.~/-]){re.escape(root)}/")
 
 
 def task_text(task: Task) -> str:

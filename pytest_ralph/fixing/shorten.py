@@ -15,7 +15,11 @@ LINE_LIMIT = 500
 
 
 def excerpt(text: str, error: str, limit: int) -> str:
-    """Return at most `limit` bytes of an output, half of them around its error."""
+    """Return at most `limit` bytes of an output: its beginning, its error and its end.
+
+    What is before the error and what is after it is shortened separately, so that the lines on both
+    sides of the error are shown, too.
+    """
     if size(text) <= limit or not error.strip() or error not in text:
         return shortened(text, limit)
     before, _, after = text.partition(error)
@@ -33,28 +37,25 @@ def shortened_diff(diff: str, limit: int) -> str:
     if size(diff) <= limit:
         return diff
     files = split_diff(diff)
-    left = limit
-    kept = set()
-    for file in sorted(files, key=size):
-        left -= size(file)
-        if left < 0:
+    shown = [_left_out(file) for file in files]
+    room = limit - sum(map(size, shown))
+    for number in sorted(range(len(files)), key=lambda number: size(files[number])):
+        room -= size(files[number]) - size(shown[number])
+        if room < 0:
             break
-        kept.add(file)
+        shown[number] = files[number]
+    return shortened("".join(shown), limit)
 
-    shown = ""
-    for file in files:
-        if file in kept:
-            shown += file
-        else:
-            first_line = file.partition("\n")[0]
-            lines = file.count("\n")
-            shown += f"{first_line}\n{gap_line(lines)}\n"
-    return shortened(shown, limit)
+
+def _left_out(file: str) -> str:
+    """Return what stands for one file of a diff: its heading, and how many lines are left out."""
+    heading, *lines = file.removesuffix("\n").split("\n")
+    return f"{heading}\n{gap_line(len(lines))}\n"
 
 
 def split_diff(diff: str) -> list[str]:
     """Return the parts of a unified diff, one for each file."""
-    return [f"diff --git {part}" for part in re.split(r"(?m)^diff --git ", diff) if part]
+    return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part]
 
 
 def shortened(text: str, limit: int) -> str:
@@ -62,8 +63,8 @@ def shortened(text: str, limit: int) -> str:
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text
-    note = f"\n{gap_line(len(data) - limit, 'bytes')}\n"
-    kept = limit - len(note.encode()) - 8
+    longest_note = f"\n{gap_line(len(data), 'bytes')}\n"
+    kept = limit - size(longest_note)
     if kept <= 0:
         return ""
     at_the_beginning = kept // 3
@@ -72,11 +73,15 @@ def shortened(text: str, limit: int) -> str:
     tail = data[-at_the_end:].decode("utf-8", "ignore")
 
     # Cut between lines, unless a line is so long that little would remain.
-    end_of_line = head.rfind("\n", -LINE_LIMIT)
-    if end_of_line >= 0:
+    end_of_line = head.rfind("\n", -LINE_LIMIT) + 1
+    if end_of_line:
         head = head[:end_of_line]
     start_of_line = tail.find("\n", 0, LINE_LIMIT) + 1
-    return head + note + tail[start_of_line:]
+    tail = tail[start_of_line:]
+
+    note = gap_line(len(data) - size(head) - size(tail), "bytes")
+    separator = "" if not head or head.endswith("\n") else "\n"
+    return f"{head}{separator}{note}\n{tail}"
 
 
 def last_lines(lines: Sequence[str], limit: int) -> list[str]:

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import (
@@ -31,6 +32,7 @@ from pytest_ralph.fixing.file_state import (
     state_of,
     write_private,
 )
+from pytest_ralph.running import project_files
 from pytest_ralph.running.open_files import files_being_written
 from pytest_ralph.running.project_files import entries_below
 
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
 MAX_FILE_SIZE = 10 * 1024 * 1024
 # Of the files that are there at first; and as much again of what changes later.
 MAX_TOTAL_SIZE = 256 * 1024 * 1024
+
+# Seconds by which the times of files may lag behind the clock.
+CLOCK_TICK = 0.02
+NO_ENTRIES: Mapping[str, os.DirEntry[str]] = MappingProxyType({})
 
 # The path of each file relative to the root → its state.
 Snapshot = dict[str, FileState]
@@ -69,6 +75,10 @@ class Snapshots:
         self._copied = 0
         self._limit = MAX_TOTAL_SIZE
         self._own = ""
+        # Without git: the files of the last snapshot, and when they were listed.
+        self._listed: frozenset[str] = frozenset()
+        self._last_listing = 0.0
+        self._has_unlisted = False
         self._in_use: set[str] = set()
         # Files that the run itself writes; they are no part of the project.
         self._logs: set[str] | None = None
@@ -92,8 +102,9 @@ class Snapshots:
                 # Several threads waited: the first of them has taken a snapshot for all.
                 return self._last
             is_first = not self._begun
-            self._begun = time.monotonic()
+            begun = time.monotonic()
             self._last = self._states_of_all()
+            self._begun = begun
             if is_first:
                 self._limit = self._copied + MAX_TOTAL_SIZE
             return self._last
@@ -137,10 +148,11 @@ class Snapshots:
         if self._logs is None:
             self._logs = files_being_written(self.root)
         if self._list_files is None:
-            entries = entries_below(self.root)
-            for path in self._logs:
-                entries.pop(path, None)
-            return self._states(entries, entries)
+            entries = self._entries()
+            # Those that were listed before may only have fallen out of the list.
+            snapshot = self._states(self._listed.union(entries), entries)
+            self._listed = frozenset(snapshot)
+            return snapshot
 
         try:
             paths = self._list_files()
@@ -149,8 +161,30 @@ class Snapshots:
             paths = tuple(self._last)
         return self._states([path for path in paths if path not in self._logs])
 
+    def _entries(self) -> dict[str, os.DirEntry[str]]:
+        """Return the files of the project without the help of git, except logs of the run.
+
+        Of a project with too many files, some are not listed. One that is only listed because
+        others are gone is not new, and left out.
+        """
+        assert self._logs is not None
+        previous = self._last_listing
+        self._last_listing = time.time()
+        entries = entries_below(self.root)
+        if len(entries) >= project_files.MAX_FILES:
+            self._has_unlisted = True
+        for path in self._logs:
+            entries.pop(path, None)
+        if not self._listed or not self._has_unlisted:
+            return entries
+        return {
+            path: entry
+            for path, entry in entries.items()
+            if path in self._listed or _is_newer(entry, previous - CLOCK_TICK)
+        }
+
     def _states(
-        self, paths: Iterable[str], entries: Mapping[str, os.DirEntry[str]] | None = None
+        self, paths: Iterable[str], entries: Mapping[str, os.DirEntry[str]] = NO_ENTRIES
     ) -> Snapshot:
         """Return the states of files, of which `entries` may just have been listed."""
         if self._copied and not self.directory.is_dir():
@@ -165,7 +199,7 @@ class Snapshots:
         for path in paths:
             # Most files are as they were. A Path for each of them would be most of the cost.
             known = self._last.get(path)
-            file = root + path if entries is None else entries[path]
+            file = entries.get(path) or root + path
             if known is None or not is_unchanged(file, known):
                 known = self._state(path)
                 if known is not None and self._is_copied(path, known):
@@ -219,6 +253,14 @@ class Snapshots:
             self.directory.mkdir(parents=True, exist_ok=True)
             for copy, content in self._kept_contents.items():
                 write_private(copy, content)
+
+
+def _is_newer(entry: os.DirEntry[str], moment: float) -> bool:
+    """Return whether a file was created, moved or changed since then."""
+    try:
+        return entry.stat(follow_symlinks=False).st_ctime >= moment
+    except OSError:
+        return False
 
 
 def _without_files_behind(snapshot: Snapshot, links: Iterable[str]) -> Snapshot:

@@ -25,6 +25,17 @@ OWN_DIRECTORY = Path(__file__).with_name("templates")
 SUFFIX = ".md.j2"
 FORMS = ("fix", "execute", "retry", "continue", "enrich", "split", "fixtask")
 KIND = re.compile(r"[\w-]+")
+# What Python raises for mistakes in a template, such as one that includes itself, and for a file
+# that cannot be read.
+PYTHON_ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 class Templates:
@@ -50,7 +61,7 @@ class Templates:
                 return template.render(**values)
         except TemplatesNotFound:
             return None
-        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (TemplateError, *PYTHON_ERRORS) as error:
             raise TemplatesError(self._with_location(error)) from error
 
     def check(self, kinds: Container[str]) -> tuple[str, ...]:
@@ -63,6 +74,8 @@ class Templates:
         for file in sorted(self.project.glob(f"*{SUFFIX}")):
             try:
                 self._environment.parse(file.read_text(encoding="utf-8"), filename=str(file))
+            except OSError as error:
+                raise TemplatesError(f"{file}: {error.strerror or error}") from error
             except (TemplateSyntaxError, UnicodeDecodeError) as error:
                 line = getattr(error, "lineno", 1)
                 message = f"{file}:{line}: {inert.one_line(str(error))}"

@@ -187,7 +187,7 @@ class AttemptLog:
                 outcome = "flaky"
             self._helped()
         else:
-            attempt = _failed(failure, **facts, beside=verified.beside)
+            attempt = _failed(failure, **facts, beside=verified.notes_on_others)
             outcome = "failed"
             self._did_not_help(failure)
             self.last = failure

@@ -6,7 +6,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pytest_ralph.running.expectations import Unmet, unmet
+from pytest_ralph.running.expectations import Unmet, find_unmet
 from pytest_ralph.running.stages import StageRecorder
 from pytest_ralph.text.regex import regex
 
@@ -80,7 +80,7 @@ class VerifyResult(NamedTuple):
         return any(result.ended.interrupted for result in self.checked)
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def notes_on_others(self) -> tuple[str, ...]:
         """Notes about the other commands: the place of the failing one, or how they failed too."""
         if self.commands < 2 or self.passed:
             return ()
@@ -109,11 +109,11 @@ def run_checks(verify: Verify, runner: Runner, context: RunContext) -> VerifyRes
     started = time.time()
     clock = time.monotonic()
     checked: list[CheckResult] = []
-    decisive = verify.mode == "any"
+    ends_with_success = verify.mode == "any"
     for check in verify.checks:
         result = _require_tests(run_check(check, runner, context), verify)
         checked.append(result)
-        if result.passed == decisive or result.ended.interrupted:
+        if result.passed == ends_with_success or result.ended.interrupted:
             break
 
     return VerifyResult(
@@ -168,7 +168,7 @@ def run_check(check: Check, runner: Runner, context: RunContext) -> CheckResult:
 
     for output in printed.values():
         output.close()
-    missed = unmet(check.expect, ended, printed)
+    missed = find_unmet(check.expect, ended, printed)
     unwritten: tuple[str, ...] = ()
     if not missed:
         unwritten = tuple(path for path in check.files if not (directory / path).exists())

@@ -49,7 +49,7 @@ class Unmet(NamedTuple):
         return f"{self.expected}, got {self.got}"
 
 
-def unmet(
+def find_unmet(
     expects: Sequence[Expect], ended: CommandResult, printed: Mapping[str, RawOutput]
 ) -> tuple[Unmet, ...]:
     """Return the expectations that were not met.

@@ -179,14 +179,14 @@ class Runner:
     def at(self, root: Path, env: Mapping[str, str]) -> Runner:
         """Return a runner for the same run with another root and further variables.
 
-        It can be stopped alone, and is stopped with this one. It must not be closed.
+        It can be stopped alone, and is stopped with this one. It must not be closed: what its
+        `keep` commands left running is released here.
         """
         with self._lock:
             child = copy.copy(self)
             child.root = root.absolute()
             child.environ = {**self.environ, **env}
             child._running = {}  # noqa: SLF001 - also a Runner
-            child._kept = {}  # noqa: SLF001
             child._children = weakref.WeakSet()  # noqa: SLF001
             self._children.add(child)
         return child

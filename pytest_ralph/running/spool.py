@@ -208,20 +208,19 @@ class SpoolWriter:
 
     def _store(self, block: bytes) -> None:
         """Write to the file as much as there is room for; hold the rest."""
-        stored = block[: self._room]
-        rest = block[self._room :]
-        try:
+        wanted = block[: self._room]
+        stored = 0
+        # A full disk must not end the command: keep the end in memory instead.
+        with contextlib.suppress(OSError):
             if self._file is None:
                 path = Path(self.file)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = open_log(path)
-            self._file.write(stored)
-        except OSError:
-            # A full disk must not end the command: keep the end in memory instead.
-            rest = block
-            self._room = 0
+            stored = self._file.write(wanted)
 
-        self._room -= len(stored)
+        is_full = stored < len(wanted)
+        self._room = 0 if is_full else self._room - stored
+        rest = block[stored:]
         if rest:
             self._hold(rest)
 
@@ -270,8 +269,8 @@ class SpoolWriter:
         if self._left_out:
             gap = gap_line(self._left_out, "bytes")
             written = f"\n{gap}\n".encode() + end
-        try:
-            with self._file as file:
-                file.write(written)
-        except OSError:
+        stored = 0
+        with contextlib.suppress(OSError), self._file as file:
+            stored = file.write(written)
+        if stored < len(written):
             self._unstored = end

@@ -123,7 +123,7 @@ def _remove_stale_worktrees(run: Run) -> None:
 
     try:
         lines = run.resources.worktrees.sweep()
-    except GitError as error:
+    except (GitError, OSError) as error:
         lines = [f"worktrees of a run that was killed could not be removed: {error}"]
     for line in lines:
         run.messages.note(line)

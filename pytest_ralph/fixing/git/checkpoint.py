@@ -39,6 +39,7 @@ from pytest_ralph.fixing.git.preconditions import (
     require_no_nested_repository,
     require_no_operation,
     require_rollback_target,
+    require_unlocked_index,
     require_usable_index,
 )
 from pytest_ralph.fixing.git.refs import TaskRefs
@@ -70,8 +71,9 @@ class _Shared(Generic[Value]):
         """Return the value as it is now, or was after `asked`, a time of the monotonic clock."""
         with self._lock:
             if self._value is None or self._begun <= asked:
-                self._begun = time.monotonic()
+                begun = time.monotonic()
                 self._value = self._read()
+                self._begun = begun
             return self._value
 
 
@@ -135,6 +137,8 @@ class Git:
         with self._lock:
             location = self._location
             is_moved = False
+            if read_index_file(location.git_dir) != index:
+                require_unlocked_index(location.git_dir)
             if self.position() != before:
                 require_no_operation(location.top, location.git_dir)
                 is_moved = move_back(self._top, before, keep_as)

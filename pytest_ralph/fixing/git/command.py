@@ -62,6 +62,7 @@ OWN_AUTHOR = {
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
 TIME_LIMIT = 600.0
 
+ERROR_LINE = regex(r"(?i)^(?:fatal|error):")
 MESSAGE_PREFIX = regex(r"(?i)^(?:fatal|error|warning|hint):\s*")
 
 
@@ -76,11 +77,8 @@ class GitResult(NamedTuple):
         """Return what git printed. Raise GitError if its exit status is not 0."""
         if self.status == 0:
             return self.stdout
-        for line in (self.stderr or self.stdout).splitlines():
-            message = MESSAGE_PREFIX.sub("", line).strip()
-            if message:
-                raise GitError(f"git {verb}: {message}")
-        raise GitError(f"git {verb}: exit status {self.status}")
+        message = _message(self.stderr or self.stdout)
+        raise GitError(f"git {verb}: {message or f'exit status {self.status}'}")
 
 
 class GitCommand(NamedTuple):
@@ -208,8 +206,19 @@ def find_repository(git: GitCommand) -> Repository:
 def _why_no_repository(name: str, errors: str) -> str:
     if "not a git repository" in errors:
         return f"{name} is not in a git repository"
-    lines = errors.strip().splitlines()
-    return f"{name}: {lines[0].strip() if lines else 'git cannot read it'}"
+    return f"{name}: {_message(errors) or 'git cannot read it'}"
+
+
+def _message(printed: str) -> str:
+    """Return the first error that git printed, or else its first line; empty if there is none."""
+    lines = list(filter(str.strip, printed.splitlines()))
+    # A warning may come first.
+    errors = [line for line in lines if ERROR_LINE.match(line)]
+    for line in (*errors, *lines):
+        message = MESSAGE_PREFIX.sub("", line).strip()
+        if message:
+            return message
+    return ""
 
 
 def null_separated(paths: Iterable[str]) -> bytes:

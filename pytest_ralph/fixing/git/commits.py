@@ -62,11 +62,19 @@ def commit_paths(
         # Before the commit: a run killed in between leaves an index that agrees with the commit.
         set_index(git, not_staged, _with_flags(to_commit, index))
         fault_point("before git commit")
-        result = git.run("commit", "-q", f"--message={message}", env=env)
+        old_commit = git.commit_id("HEAD")
+        intended, _ = split_intended(index)
+        index_before = {**_with_flags(head, index), **intended}
+        try:
+            result = git.run("commit", "-q", f"--message={message}", env=env)
+        except BaseException:
+            # A hook hangs, maybe one that runs after the commit, or the run is interrupted.
+            if git.commit_id("HEAD") == old_commit:
+                set_index(git, not_staged, index_before)
+            raise
         committed = read_index(git, *paths, env=env)
     if result.status != 0:
-        intended, _ = split_intended(index)
-        set_index(git, not_staged, {**_with_flags(head, index), **intended})
+        set_index(git, not_staged, index_before)
         raise GitError(_why_no_commit(result.stdout + result.stderr))
     if committed != to_commit:
         # A hook changed files and added them.

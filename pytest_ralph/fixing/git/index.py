@@ -232,14 +232,19 @@ def write_index_file(git_dir: Path, index: IndexFile | None) -> None:
         file = lock.open("xb")
     except FileExistsError as error:
         raise GitError("another git process holds the index (index.lock)") from error
-    with file:
-        file.write(index.content if index else b"")
-    if index is None:
-        (git_dir / "index").unlink(missing_ok=True)
-        lock.unlink()
-        return
-    os.utime(lock, ns=(index.modified, index.modified))
-    lock.replace(git_dir / "index")
+    try:
+        with file:
+            file.write(index.content if index else b"")
+        if index is None:
+            (git_dir / "index").unlink(missing_ok=True)
+            lock.unlink()
+            return
+        os.utime(lock, ns=(index.modified, index.modified))
+        lock.replace(git_dir / "index")
+    except OSError as error:
+        # Such as a disk that is full. The lock would keep every git out from now on.
+        lock.unlink(missing_ok=True)
+        raise GitError(f"the index cannot be written: {error.strerror or error}") from error
 
 
 def flagged_paths(paths: Iterable[str], entries: Mapping[str, IndexEntry]) -> dict[str, list[str]]:

@@ -41,6 +41,28 @@ SCRIPT_HEADING = """\
 # One commit per task that passed. Read this script, then run it. Later tasks are appended.
 set -e
 cd "$(dirname "$0")"/{root}
+
+is_listed() {{
+    test -n "$(git ls-files -- "$1")"
+}}
+
+# A file that a later task removed again, or that is committed already, is left out.
+commit() {{
+    message=$1
+    shift
+    for file do
+        shift
+        if [ -e "$file" ] || [ -L "$file" ] || is_listed "$file"; then
+            git add -A -- "$file"
+        fi
+        if is_listed "$file" || git rev-parse -q --verify "HEAD:./$file" > /dev/null; then
+            set -- "$@" "$file"
+        fi
+    done
+    if [ $# -gt 0 ] && ! git diff --cached --quiet -- "$@"; then
+        git commit -m "$message" -- "$@"
+    fi
+}}
 """
 
 
@@ -70,8 +92,7 @@ def append_commit(script: Path, root: Path, message: str, paths: Iterable[str]) 
     else:
         path_to_root = shlex.quote(os.path.relpath(root, script.parent))
         text = SCRIPT_HEADING.format(root=path_to_root)
-    text += f"\ngit add -A -- {files}\n"
-    text += f"git commit -m {shlex.quote(_plain_line(message))} -- {files}\n"
+    text += f"\ncommit {shlex.quote(_plain_line(message))} {files}\n"
     write_atomically(script, text)
     script.chmod(script.stat().st_mode | 0o100)
 

@@ -7,6 +7,7 @@ files: clean filters and conversion of line ends are applied first.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -136,7 +137,7 @@ class OwnVersions:
         if state is None:
             return None
         if state.is_link:
-            link = write_blob(self._git, state.target.encode())
+            link = write_blob(self._git, os.fsencode(state.target))
             return IndexEntry(git_mode(state), link)
         if not state.copy:
             # It is too large, or an executor removed the copies.

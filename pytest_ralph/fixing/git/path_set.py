@@ -66,6 +66,6 @@ def _relative_paths(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
         # Resolve the directory only: the path itself may be a link that is to be kept.
         directory = os.path.realpath((root / path).parent)
         name = os.path.relpath(Path(directory, path.name), root)
-        if not name.startswith(".."):
+        if not is_within(name, ".."):
             relative.add(name)
     return tuple(sorted(relative))

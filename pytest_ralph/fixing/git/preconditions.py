@@ -31,10 +31,15 @@ def require_no_operation(top: Path, git_dir: Path) -> None:
             raise GitError(f"{operation} is in progress in {top.name}: finish or abort it first")
 
 
-def require_usable_index(git: GitCommand, git_dir: Path) -> None:
-    """Refuse while another process writes the index, or if it holds conflicts."""
+def require_unlocked_index(git_dir: Path) -> None:
+    """Refuse while another process writes the index."""
     if (git_dir / "index.lock").exists():
         raise GitError("another git process holds the index (index.lock)")
+
+
+def require_usable_index(git: GitCommand, git_dir: Path) -> None:
+    """Refuse while another process writes the index, or if it holds conflicts."""
+    require_unlocked_index(git_dir)
     if git("ls-files", "--unmerged", "-z"):
         raise GitError("the index has unresolved conflicts")
 

@@ -6,6 +6,7 @@ if one cannot be, those replaced before it are put back.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -201,8 +202,12 @@ class Rollback:
         # Here, too, files are removed first.
         for change in sorted(changes, key=lambda one: one.after is not None):
             # A file that has not been put back yet, or that the user has just saved, stays.
-            state = kept.state_of(self._prefix + change.path)
-            put_back(self._root, [Change(change.path, state, change.before)])
+            if not is_same_now(self._root, change.path, change.before):
+                continue
+            # On a disk that is full, one file may be put back and another one not. The ref has all.
+            with contextlib.suppress(GitError, OSError):
+                state = kept.state_of(self._prefix + change.path)
+                put_back(self._root, [Change(change.path, state, change.before)])
 
     def _put_ignore_files(self, changes: list[Change], kept: KeptState) -> list[Change]:
         """Put back .gitignore files, and return the changes without files they protect.

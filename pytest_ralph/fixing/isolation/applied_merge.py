@@ -16,8 +16,8 @@ from pytest_ralph.fixing.file_state import (
     Change,
     is_same_now,
     kept_state,
+    make_change,
     stored_state,
-    undo_change,
 )
 
 if TYPE_CHECKING:
@@ -41,14 +41,17 @@ class AppliedMerge(NamedTuple):
         return tuple(change.path for change in self.changes)
 
     def confirm(self) -> None:
-        """Forget how to undo it after a kill."""
-        shutil.rmtree(self.journal, ignore_errors=True)
+        """Keep the merge: no later run undoes it."""
+        self._remove_journal()
 
     def undo(self) -> tuple[str, ...]:
         """Put back what was there; return a line about each file that is left as it is."""
         undone = undo_changes(self.root, self.journal)
-        self.confirm()
+        self._remove_journal()
         return undone.problems
+
+    def _remove_journal(self) -> None:
+        shutil.rmtree(self.journal, ignore_errors=True)
 
 
 def apply_merge(
@@ -68,27 +71,26 @@ def apply_merge(
         planned.append(Change(change.path, before, after))
     if not all(is_same_now(root, change.path, change.before) for change in plan):
         return None
-    append_changes(journal, planned, NO_OWNER)
-    fault_point("before a merge")
-
     merge = AppliedMerge(root, journal, tuple(planned))
     try:
+        append_changes(journal, planned, NO_OWNER)
+        fault_point("before a merge")
         for change in planned:
-            if not undo_change(root, change.reversed()):
+            if not make_change(root, change):
                 # The user saved the file a moment ago.
                 merge.undo()
                 return None
             fault_point("during a merge")
-    except OSError:
-        # Such as a disk that is full.
+        written = []
+        for change in planned:
+            after = kept_state(root, change.path, backups)
+            written.append(Change(change.path, change.before, after))
+        # With the times that the file system keeps, which may be less exact than those planned.
+        append_changes(journal, written, NO_OWNER)
+    except BaseException:
+        # Such as a disk that is full, or Ctrl+C.
         merge.undo()
         raise
-    written = []
-    for change in planned:
-        after = kept_state(root, change.path, backups)
-        written.append(Change(change.path, change.before, after))
-    # With the times that the file system keeps, which may be less exact than those planned.
-    append_changes(journal, written, NO_OWNER)
     fault_point("after a merge")
     return merge._replace(changes=tuple(written))
 

@@ -60,13 +60,21 @@ def ignored_paths(git: GitCommand) -> list[str]:
 
 def named_ignored_files(git: GitCommand, names: Iterable[str]) -> list[str]:
     """Return the ignored files in git's directory that match names or patterns."""
-    top = git.directory
     # Most of them do not exist, and git takes longer to find that out.
-    existing = [name for name in names if os.path.lexists(top / name) or any(top.glob(name))]
+    existing = [name for name in names if _exists(git.directory, name)]
     if not existing:
         return []
     patterns = [f":(glob){name}" for name in existing]
     return git.listed("ls-files", "-z", "-o", "-i", "--exclude-standard", "--", *patterns)
+
+
+def _exists(top: Path, name: str) -> bool:
+    """Return whether there is a file of this name, or one that matches this pattern."""
+    try:
+        return os.path.lexists(top / name) or any(top.glob(name))
+    except (OSError, ValueError):
+        # Such as a name that is too long.
+        return False
 
 
 def _matches(path: str, patterns: Sequence[str]) -> bool:

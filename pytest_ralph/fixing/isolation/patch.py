@@ -28,8 +28,6 @@ OPTIONS = (
     "--no-renames",
     "--no-prefix",
 )
-
-
 # git reads each file as a whole. Larger ones are not kept, nor are those beyond the total.
 MAX_FILE_SIZE = 10 * 1024 * 1024
 MAX_TOTAL_SIZE = 256 * 1024 * 1024

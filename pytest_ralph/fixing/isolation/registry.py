@@ -1,8 +1,7 @@
 """Registry: which worktrees and merges exist, so that a later run can clean up after a kill.
 
-Each process has a file, which it locks as long as it lives. It lists all
-worktrees that the process has created, one path per line. A file whose lock can be taken belongs to
-a process that is gone.
+Each process has a file, which it locks as long as it lives. It lists all worktrees that the process
+has created, one path per line. A file whose lock can be taken belongs to a process that is gone.
 """
 
 from __future__ import annotations

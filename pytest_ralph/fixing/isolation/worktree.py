@@ -105,10 +105,11 @@ class Worktree:
 
     def _is_missing(self, name: str) -> bool:
         """Whether a file or directory is not here, or files of a pattern may not be."""
-        place = self.path / name
-        if place.is_symlink():
+        # Unlike a Path, these take a name that is too long for one that does not exist.
+        place = os.path.join(self.path, name)  # noqa: PTH118
+        if os.path.islink(place):  # noqa: PTH114
             return False
-        if place.exists():
+        if os.path.exists(place):  # noqa: PTH110
             return self._is_linked(name)
         # To search whole trees for files that git ignores would take too long.
         return "**" not in name

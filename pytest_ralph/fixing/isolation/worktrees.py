@@ -145,6 +145,9 @@ class Worktrees:
         """
         fault_point("before a worktree is used again")
         worktree = self._worktree_in(container)
+        if worktree.path.is_symlink():
+            # git would clean where it leads to, which may be the project.
+            raise GitError(f"{worktree.path.name} is a link now")
         worktree.git("clean", "-ffdxq")
         self._check_out(worktree)
         return worktree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -677,6 +678,25 @@ def test_next_run_removes_what_was_left(isolated: Project) -> None:
     assert not left.exists()
     assert no_worktrees(isolated)
     assert list((isolated.root / ".git/ralph/worktrees").iterdir()) == []
+
+
+def test_work_that_cannot_be_kept_stays_where_it_is(isolated: Project) -> None:
+    isolated.write(
+        "conftest.py", "import os, pathlib; pathlib.Path('pid').write_text(str(os.getpid()))\n"
+    )
+    body = f"echo work >> parser.txt; kill -9 $(cat {isolated.root}/pid)"
+    isolated.pytester.runpytest_subprocess(
+        "--ralph-recovery", ISOLATED, f"--ralph-executor={body}", "specs/demo"
+    )
+    # In place of a full disk.
+    (isolated.root / ".ralph/patches").write_text("in the way of the patches")
+    result = isolated.run(ISOLATED, executor=append("fixed"))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*worktrees of a run that was killed could not be removed: *"])
+    [left] = worktrees_of(isolated.root)
+    assert "work" in (left / "parser.txt").read_text()
+    shutil.rmtree(left.parent)
 
 
 def test_half_a_worktree_is_no_work_to_keep(isolated: Project) -> None:

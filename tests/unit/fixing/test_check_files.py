@@ -7,6 +7,7 @@ import pytest
 from pytest_ralph.fixing.check_files import (
     checks_run_by,
     configures_the_same,
+    files_replaced_by,
     is_check_configuration,
     is_test,
 )
@@ -56,6 +57,10 @@ def test_paths_of_check_configuration(path: str) -> None:
         ("pyproject.toml", "[project]\nname = 'a'", "[project]\nname = 'b'", True),
         ("pyproject.toml", "", "[tool.pytest.ini_options]\naddopts = '-x'", False),
         ("pyproject.toml", "", "not TOML", False),
+        ("pyproject.toml", "", "[tool.pdm.dev-dependencies]\nlint = ['ruff']", True),
+        ("pyproject.toml", "", "[tool.poetry.scripts]\ndemo = 'demo:main'", True),
+        ("pyproject.toml", "", "[tool.pdm.scripts]\ntest = 'true'", False),
+        ("pyproject.toml", "", "[tool.hatch.envs.default.scripts]\ntest = 'true'", False),
         ("package.json", "{}", '{"dependencies": {"a": "1"}}', True),
         ("package.json", '{"scripts": {"test": "jest"}}', '{"scripts": {"test": "true"}}', False),
         ("tox.ini", "a", "b", False),
@@ -101,6 +106,15 @@ def test_checks_that_a_command_runs(command: str, path: str) -> None:
 )
 def test_other_files_of_a_command(command: str) -> None:
     assert not checks_run_by(Verify((Check(command),)))
+
+
+@pytest.mark.parametrize(
+    ("new", "replaced"),
+    [("web/taskfile.yml", "web/Taskfile.yaml"), ("rakefile", "Rakefile")],
+)
+def test_files_that_a_runner_no_longer_reads(new: str, replaced: str) -> None:
+    assert replaced in files_replaced_by(new)
+    assert new not in files_replaced_by(replaced)
 
 
 def test_check_in_the_directory_of_its_command() -> None:

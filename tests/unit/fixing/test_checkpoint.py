@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,12 +13,16 @@ from typing import Any
 
 import pytest
 
+from pytest_ralph import files as disk
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitCommand, GitResult
+from pytest_ralph.fixing.git.index import IndexFile, write_index_file
+from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
+from tests.limits import limited_file_size
 
 
 class Repository:
@@ -383,6 +388,26 @@ def test_an_impossible_rollback_changes_nothing(
     assert repository.run("for-each-ref") == refs
 
 
+def test_as_many_files_as_possible_are_taken_back(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = repository.commit({"large": "good\n", "small": "good\n"})
+    repository.write({"large": "work\n" * 1_000, "small": "work\n"})
+
+    with contextlib.ExitStack() as limits:
+
+        def fill_disk(name: str) -> None:
+            if name == "before index moves":
+                limits.enter_context(limited_file_size(1_000))
+                raise GitError("the disk is full")
+
+        monkeypatch.setattr(disk, "on_fault_point", fill_disk)
+        with pytest.raises(GitError, match="the disk is full"):
+            git.rollback(good, [], "refs/ralph/foo/1.3/1")
+
+    assert (repository.root / "small").read_text() == "work\n"
+
+
 def test_an_unusable_repository_is_explained(tmp_path: Path) -> None:
     plain = Repository(tmp_path / "plain")
     assert Git(plain.root, plain.environ).unavailable() == "plain is not in a git repository"
@@ -552,6 +577,28 @@ def test_names_that_look_like_patterns_are_committed(repository: Repository, git
     assert repository.run("status", "--porcelain") == "?? b.py"
 
 
+def test_a_name_that_begins_with_dots_is_in_the_project(tmp_path: Path) -> None:
+    paths = PathSet.of(tmp_path, [tmp_path / "..data", tmp_path / "../outside"])
+
+    assert paths.paths == ("..data",)
+
+
+def test_a_link_to_a_name_that_is_not_utf8_is_committed(
+    repository: Repository, git: Git, tmp_path: Path
+) -> None:
+    link = repository.root / "link"
+    link.symlink_to("old")
+    repository.commit({"a": "one\n"})
+    snapshots = Snapshots(repository.root, tmp_path / "copies", git.listing.files)
+    start = snapshots.take()
+    link.unlink()
+    link.symlink_to(os.fsdecode(b"\xff"))
+
+    changes = snapshots.changes(start, snapshots.take())
+    assert git.commit("x", [link], changes=changes)
+    assert repository.run("status", "--porcelain") == ""
+
+
 def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git) -> None:
     repository.commit({"a": "1\n"})
     hook = repository.root / ".git/hooks/pre-commit"
@@ -563,6 +610,24 @@ def test_a_refusing_hook_leaves_the_index_alone(repository: Repository, git: Git
     before = repository.run("status", "--porcelain")
     with pytest.raises(GitError, match="git refused the commit: lint: 2 problems"):
         git.commit("x", [repository.root])
+    assert repository.run("status", "--porcelain") == before
+
+
+def test_a_hanging_hook_leaves_the_index_alone(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"a": "one\n"})
+    hook = repository.root / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nsleep 60\n")
+    hook.chmod(0o755)
+    repository.write({"a": "two\n"})
+    before = repository.run("status", "--porcelain")
+    monkeypatch.setattr(gitcommand, "TIME_LIMIT", 2.0)
+
+    with pytest.raises(GitError, match="did not finish"):
+        git.commit("x", [repository.root / "a"])
+
     assert repository.run("status", "--porcelain") == before
 
 
@@ -676,6 +741,19 @@ def test_a_hanging_git_is_ended_with_its_children(
     assert not (tmp_path / "alive").exists()
 
 
+@pytest.mark.parametrize(
+    ("stderr", "message"),
+    [
+        ("warning: cannot read attributes\nfatal: bad object\nhint: look\n", "bad object"),
+        ("\nsomething else\n", "something else"),
+        ("", "exit status 128"),
+    ],
+)
+def test_the_error_of_git_is_told_and_no_warning(stderr: str, message: str) -> None:
+    with pytest.raises(GitError, match=f"^git add: {message}$"):
+        GitResult(128, "", stderr).check("add")
+
+
 def test_a_git_that_cannot_run_is_explained(tmp_path: Path) -> None:
     stand_in(tmp_path / "bin", "")
     (tmp_path / "bin/git").write_bytes(b"\0not a program")
@@ -686,7 +764,7 @@ def test_a_git_that_cannot_run_is_explained(tmp_path: Path) -> None:
 def test_a_repository_git_refuses_is_explained(tmp_path: Path) -> None:
     environ = stand_in(tmp_path / "bin", "echo 'fatal: detected dubious ownership' >&2; exit 128")
     git = Git(tmp_path, environ)
-    assert git.unavailable() == f"{tmp_path.name}: fatal: detected dubious ownership"
+    assert git.unavailable() == f"{tmp_path.name}: detected dubious ownership"
 
 
 def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, git: Git) -> None:
@@ -741,6 +819,29 @@ def test_position_on_any_head(repository: Repository, git: Git) -> None:
     assert git.position() == ("new", "", refs)
 
 
+def test_nothing_moves_back_while_git_is_at_work(repository: Repository, git: Git) -> None:
+    repository.commit({"a.txt": "one\n"})
+    before = git.position()
+    index = git.index_file()
+    moved = repository.commit({"a.txt": "two\n"})
+    (repository.root / ".git/index.lock").touch()
+
+    with pytest.raises(GitError, match="holds the index"):
+        git.move_back(before, index, "refs/ralph/demo/1")
+
+    assert git.head() == moved
+
+
+def test_an_index_that_cannot_be_written_is_not_locked(tmp_path: Path) -> None:
+    # In place of a full disk.
+    (tmp_path / "index").mkdir()
+
+    with pytest.raises(GitError, match="the index cannot be written"):
+        write_index_file(tmp_path, IndexFile(b"content", 0))
+
+    assert not (tmp_path / "index.lock").exists()
+
+
 def test_siblings_share_a_position(repository: Repository, git: Git) -> None:
     repository.commit({"a.txt": "one\n"})
     asked = time.monotonic()
@@ -749,3 +850,17 @@ def test_siblings_share_a_position(repository: Repository, git: Git) -> None:
 
     assert git.shared_position(asked) == first
     assert git.shared_position(time.monotonic()) != first
+
+
+def test_a_position_that_could_not_be_read_is_read_again(repository: Repository, git: Git) -> None:
+    repository.commit({"a.txt": "one\n"})
+    first = git.shared_position(time.monotonic())
+    repository.commit({"a.txt": "two\n"})
+    asked = time.monotonic()
+    head = repository.root / ".git/HEAD"
+    head.rename(head.with_name("elsewhere"))
+    with pytest.raises(GitError):
+        git.shared_position(asked)
+    head.with_name("elsewhere").rename(head)
+
+    assert git.shared_position(asked) != first

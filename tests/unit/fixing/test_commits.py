@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -109,3 +110,33 @@ def test_the_script_runs_from_anywhere_and_expands_nothing(tmp_path: Path) -> No
         ["git", "-C", root, "status", "--porcelain"], capture_output=True, text=True, check=True
     )
     assert "?? left.py" in status.stdout
+
+
+def test_the_script_goes_on_where_nothing_is_left_to_commit(tmp_path: Path) -> None:
+    root, script = tmp_path / "project", tmp_path / "commits.sh"
+    root.mkdir()
+    git = ["git", "-C", str(root), "-c", "user.name=U", "-c", "user.email=u@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for name in ("removed", "staged"):
+        (root / name).write_text("x\n")
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "first"], check=True)
+    (root / "removed").unlink()
+    subprocess.run([*git, "rm", "-q", "staged"], check=True)
+    (root / "both").write_text("x\n")
+    (root / "last").write_text("x\n")
+    # The second task removed what the first one had made, and changed the same file.
+    append_commit(script, root, "feat: one", ["both", "gone", "removed"])
+    append_commit(script, root, "feat: two", ["both"])
+    append_commit(script, root, "feat: three", ["last", "staged"])
+
+    identity = {"GIT_AUTHOR_NAME": "U", "GIT_AUTHOR_EMAIL": "u@example.org"}
+    identity |= {"GIT_COMMITTER_NAME": "U", "GIT_COMMITTER_EMAIL": "u@example.org"}
+    for _ in range(2):
+        # Again: tasks may have been appended since.
+        subprocess.run([script], env={**os.environ, **identity}, check=True)
+
+    log = subprocess.run([*git, "log", "--format=%s"], capture_output=True, text=True, check=True)
+    assert log.stdout.splitlines() == ["feat: three", "feat: one", "first"]
+    status = subprocess.run([*git, "status", "-s"], capture_output=True, text=True, check=True)
+    assert status.stdout == ""

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph import files
 from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
     is_same_now,
+    kept_state,
     new_state,
     put_back,
     stored_state,
     write_state,
 )
 from pytest_ralph.fixing.git.command import GitCommand
+from pytest_ralph.fixing.isolation import applied_merge
 from pytest_ralph.fixing.isolation.applied_merge import apply_merge
 from pytest_ralph.fixing.isolation.merge import MAX_TEXT_SIZE, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
@@ -61,6 +65,46 @@ def test_a_failed_merge_leaves_no_half_of_it(tmp_path: Path) -> None:
         apply_merge(root, [changed, added, failing], backups=tmp_path / "b", journal=journal)
 
     assert {file.name: file.read_text() for file in root.iterdir()} == {"changed": "before"}
+    assert not journal.exists()
+
+
+def test_a_merge_that_cannot_be_copied_is_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "file").write_text("before")
+    planned = Change("file", stored_state(root, "file"), new_file(tmp_path))
+
+    def keep_on_full_disk(root: Path, path: str, directory: Path) -> FileState | None:
+        if (root / path).read_text() == "after":
+            raise OSError(errno.ENOSPC, "no space left")
+        return kept_state(root, path, directory)
+
+    monkeypatch.setattr(applied_merge, "kept_state", keep_on_full_disk)
+    journal = tmp_path / "1.merge"
+    with pytest.raises(OSError, match="no space left"):
+        apply_merge(root, [planned], backups=tmp_path / "b", journal=journal)
+
+    assert (root / "file").read_text() == "before"
+    assert not journal.exists()
+
+
+def test_an_interrupted_merge_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    changes = [Change(name, None, new_file(tmp_path)) for name in ("a", "b")]
+
+    def interrupt(name: str) -> None:
+        if name == "during a merge":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "on_fault_point", interrupt)
+    journal = tmp_path / "1.merge"
+    with pytest.raises(KeyboardInterrupt):
+        apply_merge(root, changes, backups=tmp_path / "b", journal=journal)
+
+    assert list(root.iterdir()) == []
     assert not journal.exists()
 
 

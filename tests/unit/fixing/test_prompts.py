@@ -11,7 +11,7 @@ import pytest
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.facts import Facts
 from pytest_ralph.fixing.prompts import LIMIT, Form, PromptContext, Prompts, Tried
-from pytest_ralph.fixing.shorten import shortened, shortened_diff
+from pytest_ralph.fixing.shorten import shortened, shortened_diff, split_diff
 from pytest_ralph.fixing.templating import Templates
 from pytest_ralph.spec.task import Task
 from pytest_ralph.text.secrets import Masker
@@ -174,8 +174,26 @@ def test_a_long_diff_keeps_whole_files() -> None:
 
     short = shortened_diff(long + diff_of("small.py"), 500)
 
-    assert short.startswith("diff --git a/long.py b/long.py\n… 1,005 lines left out …\n")
+    assert short.startswith("diff --git a/long.py b/long.py\n… 1,004 lines left out …\n")
     assert short.endswith(diff_of("small.py"))
+
+
+def test_a_shortened_diff_counts_the_gap_lines() -> None:
+    files = [diff_of(f"{number}.py") for number in range(20)]
+    long = diff_of("long.py", "\n".join(["+line"] * 1_000))
+    whole = len("".join(files).encode())
+
+    # Room for all the small files, but not for the lines that stand for the long one.
+    short = shortened_diff("".join([*files, long]), whole + 10)
+
+    assert "bytes left out" not in short
+    assert short.count("@@ -1 +1 @@") == 17
+
+
+def test_text_before_a_diff_stays_as_it_is() -> None:
+    parts = split_diff(f"Changes:\n{diff_of('a.py')}")
+
+    assert parts == ["Changes:\n", diff_of("a.py")]
 
 
 def test_a_generated_fix_task_is_not_repeated(prompts: Prompts) -> None:
@@ -232,6 +250,15 @@ def test_paths_are_relative_to_the_root(prompts: Prompts) -> None:
 
     assert "- Error: src/a.py: no\n" in text
     assert "```text\nsrc/b.py: no\n```" in text
+
+
+def test_a_path_that_ends_like_the_root_is_another(prompts: Prompts) -> None:
+    failure = replace(FAILURE, error="/usr/src/app/a.py: no", raw_output="(/app/b.py) ~/app/c.py")
+
+    text = prompts.write("fix", replace(CONTEXT, root="/app", failure=failure))
+
+    assert "- Error: /usr/src/app/a.py: no\n" in text
+    assert "```text\n(b.py) ~/app/c.py\n```" in text
 
 
 def test_documents_and_done_tasks_are_named(prompts: Prompts) -> None:
@@ -430,6 +457,20 @@ def test_shortened_text_keeps_whole_characters() -> None:
     assert "bytes left out" in short
     assert "\ufffd" not in short
     assert shortened("as it is", 200) == "as it is"
+
+
+@pytest.mark.parametrize("line", ["ä" * 20, "a" * 3_000])
+def test_shortened_text_tells_how_much_is_missing(line: str) -> None:
+    text = "\n".join([line] * 100)
+
+    short = shortened(text, 1_200)
+
+    match = re.search(r"… ([\d,]+) bytes left out …\n", short)
+    assert match is not None
+    shown = short.replace(match[0], "").encode()
+    missing = len(text.encode()) - int(match[1].replace(",", ""))
+    # A line that is cut ends in front of the note.
+    assert missing in (len(shown), len(shown) - 1)
 
 
 def test_a_project_can_replace_a_form(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -93,5 +94,35 @@ def test_a_worktree_leaves_no_objects_behind(tmp_path: Path, name: str) -> None:
         assert [change.path for change in worktree.changes()] == [".env"]
         assert shell(worktree.root, "git status --porcelain") == " M a.txt\n"
         assert shell(root, "git count-objects") == before
+    finally:
+        worktrees.close()
+
+
+def test_a_worktree_that_became_a_link_is_not_used_again(tmp_path: Path) -> None:
+    shell(tmp_path, KINDS["usual"])
+    root = tmp_path / "project"
+    shell(root, f"echo .env > .gitignore; {COMMIT}; echo KEY=1 > .env")
+    worktrees = Worktrees(root, tmp_path / ".ralph")
+    worktree = worktrees.create()
+    try:
+        shutil.rmtree(worktree.path)
+        worktree.path.symlink_to(root)
+        worktrees.remove(worktree)
+        again = worktrees.create()
+        assert again.container != worktree.container
+    finally:
+        worktrees.close()
+    assert (root / ".env").read_text() == "KEY=1\n"
+    assert shell(root, "git fsck; git status --porcelain") == ""
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a/" + "b" * 300, "a" * 300 + "/*.py"])
+def test_a_task_may_name_what_no_file_can_be_called(tmp_path: Path, name: str) -> None:
+    shell(tmp_path, KINDS["usual"])
+    (tmp_path / "project/a").mkdir()
+    worktrees = Worktrees(tmp_path / "project", tmp_path / ".ralph")
+    try:
+        worktree = worktrees.create([name])
+        assert worktree.changes() == ()
     finally:
         worktrees.close()

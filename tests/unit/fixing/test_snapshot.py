@@ -16,6 +16,7 @@ import pytest
 from pytest_ralph.fixing import snapshot
 from pytest_ralph.fixing.file_state import Change, put_back
 from pytest_ralph.fixing.snapshot import Snapshots
+from pytest_ralph.running import project_files
 
 
 @pytest.fixture
@@ -109,6 +110,17 @@ def test_restored_times_do_not_hide_a_change(root: Path, snapshots: Snapshots) -
     os.utime(root / "src/a.py", ns=(old.st_atime_ns, old.st_mtime_ns))
     changes = snapshots.changes(before, snapshots.take())
     assert [change.path for change in changes] == ["src/a.py"]
+
+
+def test_a_link_comes_back_as_it_was_written(root: Path, snapshots: Snapshots) -> None:
+    (root / "link").unlink()
+    (root / "link").symlink_to("./src//a.py")
+    os.symlink("./src/", root / "directory")  # noqa: PTH211 - a Path would write "src"
+    before = snapshots.take()
+    (root / "link").unlink()
+    (root / "directory").unlink()
+    assert put_back(root, snapshots.changes(before, snapshots.take())) == ()
+    assert os.readlink(root / "directory") == "./src/"  # noqa: PTH115 - as above
 
 
 def test_everything_is_put_back(root: Path, snapshots: Snapshots) -> None:
@@ -261,3 +273,21 @@ def test_own_file_is_not_copied(root: Path, snapshots: Snapshots) -> None:
     plan.unlink()
     assert put_back(root, snapshots.changes(before, snapshots.take())) == ()
     assert plan.read_text() == "two\n"
+
+
+def test_no_file_comes_or_goes_with_the_limit_on_files(
+    root: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        (root / f"{number}.txt").write_text("x")
+        os.utime(root / f"{number}.txt", (0, 0))
+    time.sleep(0.05)
+    monkeypatch.setattr(project_files, "MAX_FILES", 4)
+    first = snapshots.take()
+    (root / "1.txt").unlink()
+    second = snapshots.take()
+    (root / "00.txt").write_text("new")
+    third = snapshots.take()
+
+    assert [change.path for change in snapshots.changes(first, second)] == ["1.txt"]
+    assert [change.path for change in snapshots.changes(second, third)] == ["00.txt"]

@@ -51,6 +51,7 @@ def test_a_kind_is_a_name_and_no_path(directory: Path) -> None:
         ("a\n\n{% if %}\n", 3, "Expected an expression"),
         ("{{ 1 / 0 }}\n", 1, "division"),
         ("{{ ().__class__ }}\n", 1, "__class__"),
+        ("a\n{% include 'fix.md.j2' %}\n", 2, "recursion"),
     ],
 )
 def test_a_mistake_is_told_with_file_and_line(
@@ -98,6 +99,12 @@ def test_a_broken_template_is_named_with_line(
     with pytest.raises(TemplatesError) as caught:
         Templates(directory).check(("lint_error",))
     assert str(caught.value) == f"{directory / name}{message}"
+
+
+def test_a_template_that_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "fix.md.j2").mkdir()
+    with pytest.raises(TemplatesError, match=r"fix\.md\.j2: Is a directory"):
+        Templates(tmp_path).check(())
 
 
 def test_a_template_of_unknown_kind_is_reported(directory: Path) -> None:

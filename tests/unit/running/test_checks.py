@@ -39,14 +39,16 @@ def test_commands_run_until_one_decides(
 
 
 def test_the_failing_command_is_placed_among_the_others(runner: Runner) -> None:
-    assert verify(runner, "true", "false", "true").beside == ("command 2 of 3",)
-    assert verify(runner, "false").beside == ()
-    assert verify(runner, "true", "true").beside == ()
+    assert verify(runner, "true", "false", "true").notes_on_others == ("command 2 of 3",)
+    assert verify(runner, "false").notes_on_others == ()
+    assert verify(runner, "true", "true").notes_on_others == ()
 
 
 def test_of_alternatives_each_says_why_it_did_not_do(runner: Runner) -> None:
     verified = verify(runner, "exit 3", "false", mode="any")
-    assert verified.beside == ("`exit 3` did not pass either: expected exit status 0, got 3",)
+    assert verified.notes_on_others == (
+        "`exit 3` did not pass either: expected exit status 0, got 3",
+    )
 
 
 def test_a_command_runs_in_the_directory_named_for_it(runner: Runner) -> None:

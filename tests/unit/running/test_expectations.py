@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_ralph.running.expectations import COMPARED, Unmet, in_words, leading_number, unmet
+from pytest_ralph.running.expectations import COMPARED, Unmet, find_unmet, in_words, leading_number
 from pytest_ralph.running.raw_output import RawOutput
 from pytest_ralph.running.runner import CommandResult
 from pytest_ralph.running.spool import Spool
@@ -185,7 +185,7 @@ def missed(expects: tuple[Expect, ...], ended: CommandResult) -> tuple[Unmet, ..
             output.write(spool.path.read_bytes())
         output.close()
         printed[stream] = output
-    return unmet(expects, ended, printed)
+    return find_unmet(expects, ended, printed)
 
 
 @pytest.mark.parametrize(

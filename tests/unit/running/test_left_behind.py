@@ -231,6 +231,16 @@ class TestWhatIsKept:
         runner.release("VE1")
         assert all_gone()
 
+    def test_in_a_worktree_is_released_like_any_other(
+        self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]
+    ) -> None:
+        child = runner.at(runner.root, {})
+        child.run(f"echo started; sleep {nap} &", timeout=20, keep=True, label="VE1")
+        del child
+        assert sleepers()
+        runner.release("VE1")
+        assert all_gone()
+
     def test_ends_with_the_run(
         self, runner: Runner, nap: str, sleepers: Find, all_gone: Callable[[], bool]
     ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_ralph.running import spool as room
 from pytest_ralph.running.spool import Spool, SpoolWriter
 from pytest_ralph.text.secrets import Masker
+from tests.limits import limited_file_size
 
 MIB = 1024 * 1024
 
@@ -144,6 +145,24 @@ def test_a_full_disk_does_not_end_the_command() -> None:
     writer.write(b"x\n")
     writer.close()
     assert writer.spool().text() == "x\n"
+
+
+def test_what_a_disk_takes_no_more_of_is_kept_in_memory(tmp_path: Path) -> None:
+    writer = SpoolWriter(tmp_path / "log")
+    with limited_file_size(10):
+        writer.write(b"beginning\nmiddle\n")
+        writer.flush()
+        writer.write(b"end\n")
+        writer.close()
+    assert writer.spool().text() == "middle\nend\n"
+
+
+def test_the_end_that_a_disk_takes_in_part_is_kept_in_memory(tmp_path: Path) -> None:
+    writer = SpoolWriter(tmp_path / "log", limit=10)
+    with limited_file_size(12):
+        writer.write(b"beginning\nmiddle\nend\n")
+        writer.close()
+    assert writer.spool().text() == "middle\nend\n"
 
 
 SECRET = "s3cr\"et with & some 'words'"
