@@ -205,10 +205,22 @@ def listed_files(paths: Sequence[str]) -> str:
 def is_named(files: Sequence[str], path: str) -> bool:
     """Whether `path` is one of the files that a task names, is below one, or matches a pattern."""
     places = _with_directories(path)
-    for name in files:
-        if name.rstrip("/") in places or (_WILDCARD.search(name) and fnmatchcase(path, name)):
+    for written in files:
+        # A task may name `./src/`.
+        name = _normalised(written)
+        if name in places:
+            return True
+        # `**/` also stands for no directory.
+        if _WILDCARD.search(name) and (
+            fnmatchcase(path, name) or fnmatchcase(path, name.replace("**/", ""))
+        ):
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def _normalised(path: str) -> str:
+    return os.path.normpath(path)
 
 
 @lru_cache
