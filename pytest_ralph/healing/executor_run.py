@@ -283,7 +283,8 @@ class ExecutorRuns:
             before = self.guard.begin()
             try:
                 outcome = carry_out()
-            except KeyboardInterrupt:
+            except BaseException:
+                # The user has stopped it, or a plugin has raised an exception.
                 self.guard.interrupted(before)
                 raise
             report = self.guard.end(before, task)

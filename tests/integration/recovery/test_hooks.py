@@ -231,3 +231,12 @@ def test_a_task_a_plugin_did_not_do_is_incomplete(one_task: Project) -> None:
 
     told = one_task.history("kind, type, error", "what = 'execute' AND task = '1.3'")
     assert told[0] == ("task_incomplete", "VERIFICATION_FAILED", "Task did not complete")
+
+
+def test_what_a_plugin_changed_before_it_raised_can_be_undone(one_task: Project) -> None:
+    body = 'Path("parser.txt").write_text("worse"); raise ValueError("boom")'
+    conftest(one_task, hook("execute", body))
+    one_task.run()
+    one_task.pytester.runpytest("--ralph-undo")
+
+    assert (one_task.root / "parser.txt").read_text() == "broken\n"
