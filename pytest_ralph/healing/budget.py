@@ -63,6 +63,13 @@ class Budget:
         own = max(0, self.total - sum(self._runs))
         return own if self._within is None else min(own, self._within.left)
 
+    @property
+    def spent_total(self) -> int:
+        """How many runs the budget that is used up allowed: this one or that of the run."""
+        if self._within is not None and self._within.left <= 0:
+            return self._within.spent_total
+        return self.total
+
     def take(self) -> bool:
         """Use up one run; False if none is left."""
         with self._lock, self._alone():

@@ -83,6 +83,10 @@ class IsolatedRuns:
         observed = self._conclude(runs[best], task)
         if len(runs) == 1:
             return observed
+        for candidate, run in runs.items():
+            if candidate is not best and run.outcome.trouble is not None:
+                # It did no work, so it takes no run of the budget.
+                self._services.budget.give_back()
         outcome = _with_cost_of_all(observed.outcome, runs.values())
         return observed._replace(outcome=outcome, in_trouble=_in_trouble(runs, best))
 
@@ -213,10 +217,16 @@ class IsolatedRuns:
                 self._conflict_patch = self._keep_patch(task)
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
-            verified = self._verify_in(services.root, services.runner)
+            try:
+                verified = self._verify_in(services.root, services.runner)
+                if verified.passed:
+                    services.tree.record_directory_modes(directory_modes)
+                    self._guard.accept(observed.report, applied.changes)
+            except BaseException:
+                # Such as a time limit of another plugin, or a disk that is full.
+                applied.undo()
+                raise
             if verified.passed:
-                services.tree.record_directory_modes(directory_modes)
-                self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
                 self._remove_worktree()
                 self._remove_conflict_patch()

@@ -52,3 +52,12 @@ def test_a_run_is_given_back_to_both(tmp_path: Path) -> None:
     assert part.take()
     part.give_back()
     assert (part.left, whole.left) == (1, 2)
+
+
+def test_the_budget_that_is_used_up_is_named() -> None:
+    run = Budget(3)
+    spec = Budget(10, within=run)
+    assert spec.spent_total == 10
+    while run.take():
+        pass
+    assert spec.spent_total == 3
