@@ -382,7 +382,10 @@ def differs_in_ticks_only(old: str, new: str) -> bool:
     if len(old_lines) != len(new_lines):
         return False
     for before, after in zip(old_lines, new_lines, strict=True):
-        if before != after and ticked_line(before) != after.replace("[X]", "[x]", 1):
+        if before == after:
+            continue
+        ticked = ticked_line(before)
+        if ticked is None or after not in (ticked, ticked.replace("[x]", "[X]", 1)):
             return False
     return True
 
