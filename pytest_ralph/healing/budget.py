@@ -93,10 +93,13 @@ class Budget:
         self._runs.add(-1)
 
     def spend(self, cost: float | None) -> None:
-        """Add what an executor run cost; None if it did not report that."""
+        """Add what an executor run cost; None if it did not report that.
+
+        What is no amount, such as NaN, would make the limit useless.
+        """
         if self._within is not None:
             self._within.spend(cost)
-        elif cost:
+        elif cost is not None and cost > 0:
             self._costs.add(cost)
 
     @property

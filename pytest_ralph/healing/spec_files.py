@@ -115,8 +115,8 @@ class SpecFiles:
         return self.state.status(task.name) == "running"
 
     def record_name(self, task: Task) -> str:
-        """The name under which changes for a task are recorded."""
-        return f"{self.spec.name}::{task.name}"
+        """The name under which changes for a task are recorded: specs may share a name."""
+        return f"{self.spec.path}::{task.name}"
 
     def owner_of(self, fix: Task) -> Task | None:
         """The task that a fix or part was made for."""
