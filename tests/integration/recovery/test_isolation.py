@@ -16,6 +16,7 @@ from pytest_ralph.healing.guard import Guard
 from tests.worktrees import worktrees_of
 
 if TYPE_CHECKING:
+    from pytest_ralph.fixing.file_state import Change
     from tests.integration.recovery.conftest import Project
 
 ISOLATED = "--ralph-isolate=worktree"
@@ -812,6 +813,28 @@ def test_candidate_in_trouble_is_not_used_again(
     result.stdout.fnmatch_lines([line])
     assert (isolated.root / ".git/log.txt").read_text().split() == ["x"]
     assert not [title for title in isolated.boxes if "limit" in title]
+
+
+def test_a_candidate_wins_though_another_is_lost(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = Worktree.changes
+
+    def fail_once(worktree: Worktree) -> tuple[Change, ...]:
+        if (worktree.root / "lost.txt").exists():
+            raise GitError("not a repository")
+        return changes(worktree)
+
+    monkeypatch.setattr(Worktree, "changes", fail_once)
+    body = f"""
+        if mkdir {isolated.root}/.git/first; then echo > lost.txt; else sleep 1; fi
+        {append("fixed")}
+    """
+    result = isolated.run("--ralph-candidates=2", executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text().endswith("fixed\n")
+    assert no_worktrees(isolated)
 
 
 def test_candidates_in_trouble_take_no_run_of_the_budget(
