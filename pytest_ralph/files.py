@@ -54,7 +54,7 @@ _LOCK_PAUSE = 0.01
 # What the system answers for a lock where the file system has none, such as NFS without a daemon.
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
-# Characters of a file name that are part of the name of the temporary file beside it.
+# Bytes of a file name that are part of the name of the temporary file beside it.
 LONGEST_NAME = 100
 
 on_fault_point: Callable[[str], None] | None = None
@@ -74,7 +74,7 @@ def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
     """Return the path of `name`, or of `name-2`, `name-3` and so on if that is taken."""
     path = directory / f"{name}{suffix}"
     number = 1
-    while path.exists():
+    while os.path.lexists(path):
         number += 1
         path = directory / f"{name}-{number}{suffix}"
     return path
@@ -173,7 +173,7 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
     If the `with` statement ends with an exception, `place` stays as it is.
     """
     unique = f"{os.getpid()}-{os.urandom(6).hex()}"
-    temporary = f".{place.name[:LONGEST_NAME]}.{unique}.tmp"
+    temporary = f".{_shortened(place.name)}.{unique}.tmp"
     try:
         yield temporary
         os.replace(temporary, place.name, src_dir_fd=directory, dst_dir_fd=directory)
@@ -183,6 +183,11 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
         if isinstance(error, OSError) and error.filename == temporary:
             error.filename = str(place)
         raise
+
+
+def _shortened(name: str) -> str:
+    """Return the beginning of a file name: with more in it, it would be too long for a name."""
+    return os.fsencode(name)[:LONGEST_NAME].decode("utf-8", "ignore")
 
 
 def is_temporary(name: str) -> bool:
@@ -195,7 +200,7 @@ def sweep(path: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in os.scandir(path.parent):
             match = _TEMPORARY.fullmatch(entry.name)
-            if match is not None and match["name"] == path.name[:LONGEST_NAME]:
+            if match is not None and match["name"] == _shortened(path.name):
                 remove_abandoned(Path(entry.path))
 
 

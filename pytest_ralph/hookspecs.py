@@ -1,8 +1,9 @@
 """The hooks of pytest-ralph, for conftest.py and plugins.
 
 For the first five hooks, the first result that is not None wins, and the package's own behaviour
-is the last implementation. The others are notifications. If a hook raises an exception or returns
-something invalid, its task fails with one line that names the hook.
+is the last implementation. If one of them raises an exception or returns something invalid, its
+task fails with one line that names the hook. The others are notifications: if one raises an
+exception, the line is only shown.
 """
 
 from __future__ import annotations

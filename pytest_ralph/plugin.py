@@ -181,17 +181,24 @@ def _is_on(config: pytest.Config, key: str) -> bool:
     """Return whether the ini file turns an option on. Raise UsageError for any other word."""
     value = ini_value(config, key)
     word = str(value).lower()
-    if value is not None and word not in (*TRUE, *FALSE, "state"):
-        expected = "true or false" if key == "ralph" else "true, false or state"
+    words = (*TRUE, *FALSE, "state") if key == "ralph_recovery" else (*TRUE, *FALSE)
+    if value is not None and word not in words:
+        expected = "true, false or state" if "state" in words else "true or false"
         raise pytest.UsageError(f"{key} (ini file): expected {expected}, got {value!r}")
     return word in TRUE
 
 
 def _changes_files(config: pytest.Config) -> bool:
     """Return whether the run may change files of the project."""
-    if config.getoption("ralph_recovery") or config.getoption("ralph_execute"):
+    if config.getoption("ralph_execute"):
         return True
-    return _is_on(config, "ralph_recovery") or ini_value(config, "ralph_recovery") == "state"
+    if is_requested(config) and _is_on(config, "ralph_execute"):
+        return True
+    recovery = config.getoption("ralph_recovery")
+    if recovery is not None:
+        return bool(recovery)
+    in_ini_file = str(ini_value(config, "ralph_recovery")).lower()
+    return _is_on(config, "ralph_recovery") or in_ini_file == "state"
 
 
 @pytest.hookimpl(tryfirst=True)

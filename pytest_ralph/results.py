@@ -237,9 +237,10 @@ class FixResult(NamedTuple):
 def fix_tree(fixes: Iterable[FixResult], root: str) -> tuple[FixResult, ...]:
     """Turn a flat list of fixes, in the order they were made, into the tree below `root`."""
     flat = tuple(fixes)
-    # Not a fix that a person wrote for itself: it would never end.
     direct = [fix for fix in flat if fix.for_id == root and fix.id != root]
-    return tuple(fix._replace(children=fix_tree(flat, fix.id)) for fix in direct)
+    # Each fix once: a person may have written fixes for themselves or for each other.
+    others = [fix for fix in flat if fix.for_id != root]
+    return tuple(fix._replace(children=fix_tree(others, fix.id)) for fix in direct)
 
 
 class TaskResult(NamedTuple):
@@ -423,6 +424,7 @@ class TaskResult(NamedTuple):
             attempts=self.attempts + later.attempts,
             fixes=self.fixes + later.fixes,
             notes=self.notes + later.notes,
+            regressions=self.regressions + later.regressions,
         )
 
     def masked(self, mask: Callable[[str], str]) -> TaskResult:

@@ -205,9 +205,10 @@ def _parse_list(option: Option, given: object) -> tuple[str, ...]:
 def _parse_lines(_: Option, given: object) -> tuple[str, ...]:
     if isinstance(given, str):
         return tuple(_lines(given))
-    if not isinstance(given, list):
+    # In TOML, an array may hold anything.
+    if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
         raise TypeError
-    return tuple(given)
+    return tuple(_lines("\n".join(given)))
 
 
 def _lines(text: str) -> list[str]:
@@ -223,13 +224,14 @@ def _parse_commands(option: Option, given: object) -> Mapping[str, str]:
     commands = {}
     for line in _parse_lines(option, given):
         key, _, command = line.partition(": ")
-        if command.strip():
-            commands[key.strip()] = command.strip()
+        if not command.strip():
+            raise ValueError
+        commands[key.strip()] = command.strip()
     return commands
 
 
 def _parse_text(_: Option, given: object) -> str:
-    if isinstance(given, (dict, list, bool)):
+    if given is None or isinstance(given, (dict, list, bool)):
         raise TypeError
     text = str(given)
     if not text.strip():
@@ -239,6 +241,8 @@ def _parse_text(_: Option, given: object) -> str:
 
 def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
     parts = given if isinstance(given, list) else _lines(_parse_text(option, given))
+    if not parts:
+        raise ValueError
     return tuple(_parse_text(option, part) for part in parts)
 
 
@@ -263,8 +267,8 @@ _KINDS = {
     "seconds": Kind(_parse_seconds, "a number of seconds above 0"),
     "choice": Kind(_parse_choice, "one of {choices}"),
     "list": Kind(_parse_list, "none or some of {choices}"),
-    "lines": Kind(_parse_lines, unset=()),
-    "commands": Kind(_parse_commands, unset={}),
+    "lines": Kind(_parse_lines, "lines of text", unset=()),
+    "commands": Kind(_parse_commands, "lines of the form `key: command`", unset={}),
     "text": Kind(_parse_text),
     "texts": Kind(_parse_texts),
 }

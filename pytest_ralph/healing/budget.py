@@ -63,6 +63,13 @@ class Budget:
         own = max(0, self.total - sum(self._runs))
         return own if self._within is None else min(own, self._within.left)
 
+    @property
+    def spent_total(self) -> int:
+        """How many runs the budget that is used up allowed: this one or that of the run."""
+        if self._within is not None and self._within.left <= 0:
+            return self._within.spent_total
+        return self.total
+
     def take(self) -> bool:
         """Use up one run; False if none is left."""
         with self._lock, self._alone():
@@ -86,10 +93,13 @@ class Budget:
         self._runs.add(-1)
 
     def spend(self, cost: float | None) -> None:
-        """Add what an executor run cost; None if it did not report that."""
+        """Add what an executor run cost; None if it did not report that.
+
+        What is no amount, such as NaN, would make the limit useless.
+        """
         if self._within is not None:
             self._within.spend(cost)
-        elif cost:
+        elif cost is not None and cost > 0:
             self._costs.add(cost)
 
     @property

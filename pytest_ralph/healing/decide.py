@@ -1,8 +1,8 @@
 """Failure and history → Decision: a pure function over one table.
 
 The order of the table matters: first what can go on without a limit (more time, a new session),
-then what cannot go on (limits, circles, budget), then what needs no agent (repairs), then the
-action of the failure's type.
+then what cannot go on (limits, circles), then what needs no agent (repairs), then what no agent can
+help with or may be asked for (trouble, hangs, budget), then the action of the failure's type.
 """
 
 from __future__ import annotations
@@ -221,10 +221,10 @@ def _depth_exceeded(_: Failure, past: TaskHistory) -> Decision:
 
 
 def _limit_reached(_: Failure, past: TaskHistory) -> Decision:
-    lines = (
-        f"ERROR: Max fix attempts ({past.max_fixes}) reached for task {past.task_id}",
-        f"Fix attempts: {', '.join(past.fixes)}",
-    )
+    reached = f"ERROR: Max fix attempts ({past.max_fixes}) reached for task {past.task_id}"
+    if not past.fixes:
+        return Decision("escalate", "no fix is allowed", "max limit", lines=(reached,))
+    lines = (reached, f"Fix attempts: {', '.join(past.fixes)}")
     reason = "the fix did not help"
     if len(past.fixes) != 1:
         reason = f"{len(past.fixes)} fixes did not help"
@@ -335,8 +335,9 @@ def budget_spent(budget: Budget) -> Decision:
         reason = f"the executors of this run have cost ${budget.cost:.2f}"
         line = f"ERROR: Max cost (${budget.max_cost:.2f}) reached"
     else:
-        reason = f"all {budget.total} executor runs allowed in this run are used up"
-        line = f"ERROR: Max global iterations ({budget.total}) reached"
+        total = budget.spent_total
+        reason = f"all {total} executor runs allowed in this run are used up"
+        line = f"ERROR: Max global iterations ({total}) reached"
     return Decision("escalate", reason, "budget", lines=(line,))
 
 

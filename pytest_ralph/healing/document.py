@@ -382,7 +382,10 @@ def differs_in_ticks_only(old: str, new: str) -> bool:
     if len(old_lines) != len(new_lines):
         return False
     for before, after in zip(old_lines, new_lines, strict=True):
-        if before != after and ticked_line(before) != after.replace("[X]", "[x]", 1):
+        if before == after:
+            continue
+        ticked = ticked_line(before)
+        if ticked is None or after not in (ticked, ticked.replace("[x]", "[X]", 1)):
             return False
     return True
 
@@ -421,10 +424,16 @@ def _edited_checks(before: Spec, now: Spec) -> list[tuple[str, Task, Task]]:
     edited = []
     for task in before.tasks:
         current = now.get(task.name) or task
-        for name in CHECK_FIELDS:
-            if task.fields.get(name) != current.fields.get(name):
-                edited.append((name, task, current))  # noqa: PERF401 - nested
+        names = [name for name in CHECK_FIELDS if _differs(task, current, name)]
+        if not names and task.verify.checks != current.verify.checks:
+            # The command is in another field, in the title or in the front matter.
+            names = ["Verify"]
+        edited += [(name, task, current) for name in names]
     return edited
+
+
+def _differs(task: Task, other: Task, field: str) -> bool:
+    return task.fields.get(field) != other.fields.get(field)
 
 
 def _with_fixes(text: str, now: Spec, inserted: Mapping[str, str]) -> str:

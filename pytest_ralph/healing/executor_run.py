@@ -194,7 +194,6 @@ class ExecutorRuns:
             prediction=chance,
         )
         self.log.carried_out(task, request.failure, self.last)
-        self.services.budget.spend(self.last.outcome.usage.cost)
         fault_point("after an executor ran")
         return self.last
 
@@ -261,6 +260,7 @@ class ExecutorRuns:
                     task, job, lambda: services.hooks.execute(task, job.prompt, timeout)
                 )
                 if observed is not None:
+                    services.budget.spend(observed.outcome.usage.cost)
                     return observed
             if executor is None:
                 return None
@@ -283,7 +283,8 @@ class ExecutorRuns:
             before = self.guard.begin()
             try:
                 outcome = carry_out()
-            except KeyboardInterrupt:
+            except BaseException:
+                # The user has stopped it, or a plugin has raised an exception.
                 self.guard.interrupted(before)
                 raise
             report = self.guard.end(before, task)

@@ -198,7 +198,10 @@ class Fixer:
         if decision.action == "rollback":
             self.log.note(self._roll_back(target))
         if decision.action == "split":
-            return self._split()
+            if steps(self.task):
+                return self._split()
+            # A plugin or a person has decided that.
+            decision = replace(decision, action="fix")
         if decision.action == "repair":
             repair = self._find_repair(target, failure)
             if repair is not None:
@@ -309,6 +312,8 @@ class Fixer:
             raise GaveUpError(budget_spent(budget))
         run = self.executor_runs.run(request)
         if run is None:
+            # A plugin could have carried it out, and did not.
+            budget.give_back()
             raise GaveUpError(no_executor(request.task, self.settings.executor))
         if run.conflicts:
             raise GaveUpError(self.executor_runs.not_merged(run.conflicts))
@@ -414,13 +419,14 @@ class Fixer:
             return None
         if trouble.resets_at is None:
             return min(left, max(SHORTEST_PAUSE, waited))
-        pause = max(SHORTEST_PAUSE, trouble.resets_at - time.time())
-        return pause if pause <= left else None
+        until_reset = trouble.resets_at - time.time()
+        if until_reset > left:
+            return None
+        return min(left, max(SHORTEST_PAUSE, until_reset))
 
     def _use_no_more_of(self, run: ObservedRun) -> None:
         """Use the executors of other candidates no more that were in trouble."""
         for executor, trouble in run.in_trouble:
-            self.services.budget.give_back()
             if self._pause_after(trouble, 0.0) is None:
                 self._use_no_more(executor.command, trouble)
 

@@ -7,7 +7,6 @@ stashes, and with `--ralph-guard=refuse` takes back the whole fix. Edits of plan
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -128,6 +127,13 @@ class Guard:
     def begin(self) -> Before:
         """Look at the project before an executor run."""
         start = self._tree.begin_run()
+        try:
+            return self._look(start)
+        except BaseException:
+            self._tree.end_run(start)
+            raise
+
+    def _look(self, start: RunStart) -> Before:
         position = self._position()
         staged = None
         if position is not None and self.services.settings.guard == "refuse":
@@ -139,7 +145,7 @@ class Guard:
         if not self._is_off:
             self._plans.keep_copy(plan)
         moment = time.time_ns()
-        snapshot = self._take_snapshot()
+        snapshot = self._tree.snapshots.take(self._own_file)
         ignored = self._tree.ignored_files()
         return Before(
             start,
@@ -160,6 +166,13 @@ class Guard:
 
     def end(self, before: Before, task: Task) -> GuardReport:
         """Compare the project with `before`, after an executor ran on `task`."""
+        try:
+            return self._compare(before, task)
+        finally:
+            # Also after an error: later runs must not take it for one that is still at work.
+            self._tree.end_run(before.start)
+
+    def _compare(self, before: Before, task: Task) -> GuardReport:
         tree = self._tree
         findings: list[str] = []
         for directory in self.services.our_directories:
@@ -180,7 +193,8 @@ class Guard:
             is_alone = tree.end_run(before.start)
             self._record_commits(before, is_alone=is_alone)
             self._record(changes, is_alone=is_alone)
-            return GuardReport(_paths(changes), tuple(findings), changes=changes)
+            lines = [f"{task.id} {finding}" for finding in findings]
+            return GuardReport(_paths(changes), tuple(lines), changes=changes)
 
         edits = self._plans.undo_edits(before.plan, task)
         edits += self._plans.undo_edits_of_others(lost)
@@ -195,12 +209,20 @@ class Guard:
         return report
 
     def interrupted(self, before: Before) -> None:
-        """Record what an executor changed until the user stopped it, so that it can be undone."""
-        changes, _ = self._changes(before)
-        self._tree.record_directory_modes(before.directory_modes)
-        self._tree.record_ignored(before.ignored)
-        edits = [] if self._is_off else self._plans.undo_edits(before.plan, self.task)
-        self._record(changes, is_alone=self._tree.end_run(before.start))
+        """Record what an executor changed until it was stopped, so that it can be undone.
+
+        The user may have stopped it, or an exception in a plugin that acts as one.
+        """
+        try:
+            changes, _ = self._changes(before)
+            self._tree.record_directory_modes(before.directory_modes)
+            self._tree.record_ignored(before.ignored)
+            edits = [] if self._is_off else self._plans.undo_edits(before.plan, self.task)
+            is_alone = self._tree.end_run(before.start)
+            self._plans.remove_copy()
+            self._record(changes, is_alone=is_alone)
+        finally:
+            self._tree.end_run(before.start)
         for edit in edits:
             self.services.note(f"{self.spec_files.name}: {self.task.id} {edit}")
 
@@ -290,30 +312,29 @@ class Guard:
 
         The files of specs are looked at on their own.
         """
-        snapshots = self._tree.snapshots
-        changes = snapshots.changes(before.snapshot, self._take_snapshot())
+        changes = self._tree.changes_since(before.snapshot, self._own_file)
         of_project = []
         of_specs = []
-        for change in _without_exposed(changes, before.moment):
+        for change in _without_exposed(changes, before):
             if change.path != self._plans.path and Path(change.path).name not in SPEC_FILES:
                 of_project.append(change)
             else:
                 of_specs.append(change)
         return tuple(of_project), self._plans.losses(of_specs)
 
-    def _take_snapshot(self) -> Snapshot:
-        # The guard knows the text of the plan and puts it back itself, unless it is off.
-        own = "" if self._is_off else self._plans.path
-        return self._tree.snapshots.take(own)
+    @property
+    def _own_file(self) -> str:
+        """The plan: the guard knows its text and puts it back itself, unless it is off."""
+        return "" if self._is_off else self._plans.path
 
     # Tests and checks
 
     def _unexpected(self, changes: Iterable[Change], task: Task) -> list[Change]:
         """Leave out what the task itself asks for, and files that an earlier run of it made."""
-        expected = set(self._created)
+        expected = [*self._created]
         if task is self.task:
-            expected.update(task.files)
-        return [change for change in changes if change.path not in expected]
+            expected += task.files
+        return [change for change in changes if not is_named(expected, change.path)]
 
     def _is_changed_check(self, change: Change) -> bool:
         if not is_check_configuration(change.path) and not self._is_run_by_verify(change):
@@ -335,9 +356,7 @@ class Guard:
         replaced = [name for name in files_replaced_by(change.path) if (root / name).exists()]
         if change.added and not replaced:
             return False
-        # A task may name `./check.sh`.
-        files = [os.path.normpath(name) for name in self.task.files]
-        return not is_named(files, change.path)
+        return not is_named(self.task.files, change.path)
 
     @cached_property
     def _checks_run(self) -> frozenset[str]:
@@ -401,7 +420,7 @@ class Guard:
         return replace(
             report,
             changed=left,
-            findings=(*report.findings, *findings, finding),
+            findings=(*report.findings, *findings, f"{task.id} {finding}"),
             refusal=f"{report.refusal}; {finding}",
         )
 
@@ -422,19 +441,23 @@ class Guard:
         return [f"{task.id} {where} is back where it was; the commits are kept under {kept_as}"]
 
 
-def _without_exposed(changes: tuple[Change, ...], moment: int) -> list[Change]:
-    """Return the changes without files that git ignored before a .gitignore was changed.
+def _without_exposed(changes: tuple[Change, ...], before: Before) -> list[Change]:
+    """Return the changes without files that git ignored before the run.
 
-    They were there before `moment` and are the user's: they may be secrets, which must neither be
+    They were there before it and are the user's: they may be secrets, which must neither be
     committed nor removed.
     """
     names = {Path(change.path).name for change in changes}
-    if GITIGNORE_NAME not in names:
-        return list(changes)
+    inodes = {state.inode for state in before.snapshot.values()}
     found = []
     for change in changes:
-        is_older = change.after is not None and change.after.status_changed < moment
-        if not change.added or not is_older:
+        # Git tracks it now, or a .gitignore was changed.
+        is_exposed = change.added and change.path in before.ignored
+        if change.added and change.after is not None and GITIGNORE_NAME in names:
+            is_older = change.after.status_changed < before.moment
+            # A file in a directory that was renamed is as old as before.
+            is_exposed = is_exposed or (is_older and change.after.inode not in inodes)
+        if not is_exposed:
             found.append(change)
     return found
 

@@ -83,6 +83,10 @@ class IsolatedRuns:
         observed = self._conclude(runs[best], task)
         if len(runs) == 1:
             return observed
+        for candidate, run in runs.items():
+            if candidate is not best and run.outcome.trouble is not None:
+                # It did no work, so it takes no run of the budget.
+                self._services.budget.give_back()
         outcome = _with_cost_of_all(observed.outcome, runs.values())
         return observed._replace(outcome=outcome, in_trouble=_in_trouble(runs, best))
 
@@ -116,7 +120,8 @@ class IsolatedRuns:
     ) -> dict[Candidate, ObservedRun]:
         """Run all candidates at once, and stop the others when one of them wins.
 
-        The runs are in the order in which they ended.
+        The runs are in the order in which they ended. One that is lost, for example with its
+        worktree, is left out unless all of them are.
         """
         if len(candidates) == 1:
             return {candidates[0]: self._run_one(candidates[0], task, job, on_output)}
@@ -125,6 +130,7 @@ class IsolatedRuns:
         from concurrent.futures import ThreadPoolExecutor, as_completed
 
         runs: dict[Candidate, ObservedRun] = {}
+        errors: list[GitError | OSError] = []
         with ThreadPoolExecutor(len(candidates), thread_name_prefix="ralph-candidate") as pool:
             # The session belongs to the first executor and its worktree.
             jobs = [job] + [replace(job, session_id="")] * (len(candidates) - 1)
@@ -134,7 +140,11 @@ class IsolatedRuns:
             }
             try:
                 for future in as_completed(futures):
-                    run = future.result()
+                    try:
+                        run = future.result()
+                    except (GitError, OSError) as error:
+                        errors.append(error)
+                        continue
                     runs[futures[future]] = run
                     if _wins(run):
                         _stop(candidates)
@@ -143,6 +153,8 @@ class IsolatedRuns:
                 _stop(candidates)
         if self._services.runner.stopped:
             raise KeyboardInterrupt
+        if not runs:
+            raise errors[0]
         return runs
 
     def _run_one(
@@ -213,10 +225,16 @@ class IsolatedRuns:
                 self._conflict_patch = self._keep_patch(task)
                 return observed._replace(conflicts=conflicts, verified=None)
             fault_point("before verifying a merge")
-            verified = self._verify_in(services.root, services.runner)
+            try:
+                verified = self._verify_in(services.root, services.runner)
+                if verified.passed:
+                    services.tree.record_directory_modes(directory_modes)
+                    self._guard.accept(observed.report, applied.changes)
+            except BaseException:
+                # Such as a time limit of another plugin, or a disk that is full.
+                applied.undo()
+                raise
             if verified.passed:
-                services.tree.record_directory_modes(directory_modes)
-                self._guard.accept(observed.report, applied.changes)
                 applied.confirm()
                 self._remove_worktree()
                 self._remove_conflict_patch()
@@ -318,11 +336,12 @@ def _best_of(candidates: Sequence[Candidate], runs: Mapping[Candidate, ObservedR
     for candidate, run in runs.items():
         if run.has_passed:
             return candidate
-    for candidate in candidates:
+    ended = [candidate for candidate in candidates if candidate in runs]
+    for candidate in ended:
         run = runs[candidate]
         if run.outcome.trouble is None and not run.report.refusal:
             return candidate
-    return candidates[0]
+    return ended[0]
 
 
 def _in_trouble(

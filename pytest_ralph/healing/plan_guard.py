@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import re
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,8 +41,9 @@ if TYPE_CHECKING:
 
 # The plan of a spec while executors are at work.
 PLAN_SUFFIX = "-plan.saved"
-# How often a plan that another worker writes at the same moment is read again.
+# How often a plan that another process writes at the same moment is read again.
 TRIES = 10
+_TICKED = re.compile(rb"\[[xX]\]")
 
 
 class PlanBefore(NamedTuple):
@@ -128,24 +131,32 @@ class PlanGuard:
             edits.append(PlanEdit(f"removed {path.name}", changes_checks=True))
         with self.spec_files.files():
             foreign_edits = self.spec_files.foreign_edits()
-            if foreign_edits is not None and foreign_edits == before.foreign_edits:
+            if before.foreign_edits is None:
+                # It could not be read, so what it was is not known.
                 return edits
-            seen = file_signature(path)
-            edited = b""
-            with contextlib.suppress(OSError):
-                edited = read_regular(path)
-            # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
-            text = self.spec_files.with_own_edits(_decoded(before.tasks), before.edits)
-            expected = text.encode("utf-8", "surrogateescape")
-            if expected == edited:
+            if foreign_edits == before.foreign_edits:
                 return edits
-            only_ticks = differs_in_ticks_only(text, _decoded(edited))
-            kept = "" if only_ticks else self._keep_edited(edited, task)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_if_unchanged(Path(os.path.realpath(path)), expected, seen)
-        if not only_ticks:
-            edit = _edit_of(expected, edited, path.name)
-            edits.append(edit._replace(outcome=f"undone, the edited file is kept as {kept}"))
+            for _ in range(TRIES):
+                seen = file_signature(path)
+                edited = b""
+                with contextlib.suppress(OSError):
+                    edited = read_regular(path)
+                # Fix tasks of siblings may have been inserted meanwhile, and boxes ticked.
+                text = self.spec_files.with_own_edits(_decoded(before.tasks), before.edits)
+                expected = text.encode("utf-8", "surrogateescape")
+                if expected == edited:
+                    return edits
+                only_ticks = differs_in_ticks_only(text, _decoded(edited))
+                kept = "" if only_ticks else self._keep_edited(edited, task)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if replace_if_unchanged(Path(os.path.realpath(path)), expected, seen):
+                    outcome = f"undone, the edited file is kept as {kept}"
+                    break
+            else:
+                # Another process keeps saving it.
+                outcome = "not undone"
+        if outcome == "not undone" or not only_ticks:
+            edits.append(_edit_of(expected, edited, path.name)._replace(outcome=outcome))
         return edits
 
     def _keep_edited(self, edited: bytes, task: Task) -> str:
@@ -263,15 +274,21 @@ def _loses_lines(change: Change) -> bool:
     """Return whether a file of a spec lost lines, other than by ticks."""
     if change.before is None or Path(change.path).name == STATE_NAME:
         return False
-    before = content_of(change.before).replace(b"[x]", b"[ ]")
-    after = content_of(change.after).replace(b"[x]", b"[ ]")
-    return not set(after.splitlines()).issuperset(before.splitlines())
+    before = _TICKED.sub(b"[ ]", content_of(change.before))
+    after = _TICKED.sub(b"[ ]", content_of(change.after))
+    # Tasks may have lines in common, such as the same Verify.
+    return not Counter(before.splitlines()) <= Counter(after.splitlines())
 
 
 def content_of(state: FileState | None) -> bytes:
-    """Return what a file contained; nothing if there was none, or no copy of it is left."""
+    """Return what a file contained, or where a link led to.
+
+    Nothing if there was no file, or if no copy of it is left.
+    """
+    if state is None or not state.can_be_put_back:
+        return b""
     try:
-        return Path(state.copy).read_bytes() if state and state.copy else b""
+        return state.content()
     except FileNotFoundError:
         return b""
 

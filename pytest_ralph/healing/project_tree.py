@@ -13,6 +13,7 @@ from pytest_ralph.files import SPEC_FILES
 from pytest_ralph.fixing.change_log import IGNORED_FILES, append_changes, read_changes
 from pytest_ralph.fixing.directory_modes import modes_around, record_modes
 from pytest_ralph.fixing.errors import GitError, RecoveryError
+from pytest_ralph.fixing.file_state import is_behind_link
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.project_files import files_below
 
@@ -38,7 +39,7 @@ FILE_TIME_LAG = 0.05
 class ProjectTree:
     """The files of the project, watched for all executor runs of this process.
 
-    active: How many executor runs are at work.
+    active: The numbers of the executor runs that are at work.
     runs: How many have begun. If it grows during a run, another one was at work at the same time,
         and what changed may be the work of either.
     plans: The plan of each spec before the first of the runs that are at work.
@@ -59,7 +60,7 @@ class ProjectTree:
         self._ignored_paths: list[str] = []
         self._ignored_listed = -math.inf
         self.lock = threading.Lock()
-        self.active = 0
+        self.active: set[int] = set()
         self.runs = 0
         self.plans: dict[Path, PlanBefore] = {}
         self.good_index: Index | None = None
@@ -72,8 +73,8 @@ class ProjectTree:
         """Count an executor run that is about to begin."""
         with self.lock:
             is_alone = not self.active
-            self.active += 1
             self.runs += 1
+            self.active.add(self.runs)
             return RunStart(self.runs, is_alone)
 
     def remember_index(self) -> None:
@@ -88,9 +89,10 @@ class ProjectTree:
         """Count a run as ended; return whether no other was at work at the same time.
 
         Not before its edits of plans are undone: for the next run they would count as given.
+        Calling this twice is harmless.
         """
         with self.lock:
-            self.active -= 1
+            self.active.discard(start.number)
             if not self.active:
                 self.plans.clear()
             return start.is_alone and self.runs == start.number
@@ -111,7 +113,7 @@ class ProjectTree:
 
     def record_ignored(self, before: Snapshot) -> list[str]:
         """Keep what is needed to undo changes of ignored files; return the files that are gone."""
-        changes = self._ignored.changes(before, self._ignored.take())
+        changes = _changes_since(self._ignored, before, self._ignored.take())
         changes = tuple(change for change in changes if not change.added)
         with _kept():
             self._ignored.keep(changes)
@@ -142,9 +144,12 @@ class ProjectTree:
             self._ignored_paths = paths[:MOST_IGNORED]
         return self._ignored_paths
 
-    def changes_since(self, before: Snapshot) -> tuple[Change, ...]:
-        """Return how the files of the project differ from the snapshot `before`."""
-        return self.snapshots.changes(before, self.snapshots.take())
+    def changes_since(self, before: Snapshot, own: str = "") -> tuple[Change, ...]:
+        """Return how the files of the project differ from the snapshot `before`.
+
+        `own` is the file whose content is not copied.
+        """
+        return _changes_since(self.snapshots, before, self.snapshots.take(own))
 
     def file_changed_between(self, start: float, end: float) -> str:
         """Return the file of the project that was changed last in that time; "" if none was.
@@ -190,6 +195,14 @@ class RunStart(NamedTuple):
 
     number: int
     is_alone: bool
+
+
+def _changes_since(snapshots: Snapshots, before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
+    """Return what differs. A file that git ignores or tracks since then is not gone."""
+    unlisted = [
+        path for path in before.keys() - after.keys() if not is_behind_link(snapshots.root, path)
+    ]
+    return snapshots.changes(before, {**after, **snapshots.of(unlisted)})
 
 
 @contextlib.contextmanager

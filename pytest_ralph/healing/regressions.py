@@ -57,7 +57,7 @@ class PassedTask:
     """A task that passed earlier in the run, and when its last Verify began and ended.
 
     find_spec_run: Returns the work on its spec, which begins with the first call.
-    files: The files that matter to it; none if they are not known.
+    files: The files that are known to matter to it. Without a Files field, any other may, too.
     """
 
     result: TaskResult
@@ -81,8 +81,14 @@ class PassedTask:
         """
         if work.ended <= self.verified_from or key_of(work.result) == key_of(self.result):
             return False
-        if not self.files:
+        if not self.task.files:
             return True
+        return self.is_touched_by(work, root)
+
+    def is_touched_by(self, work: Work, root: Path) -> bool:
+        """Whether files that are known to matter were changed since the task was verified."""
+        if work.ended <= self.verified_from or key_of(work.result) == key_of(self.result):
+            return False
         own = [path for path in work.changed if is_named(self.files, path)]
         return any(self._is_changed_since(root / path) for path in own)
 
@@ -93,6 +99,10 @@ class PassedTask:
             # It was removed.
             return True
         return status.st_ctime > self.verified_from - CLOCK_TICK
+
+    def add_files(self, paths: Sequence[str]) -> None:
+        """Note what was changed to recover the task again."""
+        self.files = tuple(dict.fromkeys((*self.files, *paths)))
 
     def verify_again(self, reason: str, diff: str, *, recover: bool) -> TaskResult | None:
         """Verify the task, and recover it if it fails; None if it still passes.
@@ -172,6 +182,7 @@ class Regressions:
                     still_pass.append(name_of(passed.result, result.spec_path))
                 continue
             were_broken.add(key)
+            passed.add_files(healed.changed)
             if healed.bad:
                 self.passed.pop(key, None)
             to_check += self._add_work(healed)
@@ -190,7 +201,7 @@ class Regressions:
 
     def _may_be_broken(self, passed: PassedTask, work: Work) -> bool:
         """Whether a task is to be verified again now, and not only at the end of the run."""
-        return bool(passed.files) and passed.may_be_broken_by(work, self._root)
+        return passed.is_touched_by(work, self._root)
 
 
 def key_of(result: TaskResult) -> Key:
@@ -205,10 +216,22 @@ def listed_files(paths: Sequence[str]) -> str:
 def is_named(files: Sequence[str], path: str) -> bool:
     """Whether `path` is one of the files that a task names, is below one, or matches a pattern."""
     places = _with_directories(path)
-    for name in files:
-        if name.rstrip("/") in places or (_WILDCARD.search(name) and fnmatchcase(path, name)):
+    for written in files:
+        # A task may name `./src/`.
+        name = _normalised(written)
+        if name in places:
+            return True
+        # `**/` also stands for no directory.
+        if _WILDCARD.search(name) and (
+            fnmatchcase(path, name) or fnmatchcase(path, name.replace("**/", ""))
+        ):
             return True
     return False
+
+
+@lru_cache(maxsize=4096)
+def _normalised(path: str) -> str:
+    return os.path.normpath(path)
 
 
 @lru_cache

@@ -7,6 +7,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ralph.files import our_directories
@@ -15,7 +16,6 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.agents.base import Executor, Job, Outcome
@@ -195,8 +195,12 @@ class Services:
     def run_executor(
         self, executor: Executor, job: Job, runner: Runner, on_output: Callable[[str], None] | None
     ) -> Outcome:
-        """Have an executor carry out a job, and note whether it can work at all."""
+        """Have an executor carry out a job; note what that cost and whether it can work at all.
+
+        The cost at once: whatever goes wrong after the run, it has to be paid.
+        """
         outcome = executor.run(job, runner, on_output)
+        self.budget.spend(outcome.usage.cost)
         if outcome.trouble is None:
             self.outages.note_work(executor.command)
         return outcome
@@ -253,7 +257,7 @@ class Services:
         """The JUnit files of this command: the one we asked for, and those the settings name."""
         found = [ended.junit] if ended.junit else []
         for pattern in self.settings.junit:
-            for path in root.glob(pattern):
+            for path in _matching(root, pattern):
                 if _written_during(path, ended):
                     found.append(path)  # noqa: PERF401 - nested
         return tuple(found)
@@ -274,6 +278,12 @@ def executors_of(task: Task) -> tuple[str, ...]:
     if spans:
         return tuple(spans)
     return (text,) if text else ()
+
+
+def _matching(root: Path, pattern: str) -> Iterable[Path]:
+    """Return the files that match a pattern, which may be relative to `root` or absolute."""
+    anchor = Path(pattern).anchor
+    return Path(anchor).glob(pattern.removeprefix(anchor)) if anchor else root.glob(pattern)
 
 
 def _written_during(path: Path, ended: CommandResult) -> bool:

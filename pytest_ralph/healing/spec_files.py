@@ -115,8 +115,8 @@ class SpecFiles:
         return self.state.status(task.name) == "running"
 
     def record_name(self, task: Task) -> str:
-        """The name under which changes for a task are recorded."""
-        return f"{self.spec.name}::{task.name}"
+        """The name under which changes for a task are recorded: specs may share a name."""
+        return f"{self.spec.path}::{task.name}"
 
     def owner_of(self, fix: Task) -> Task | None:
         """The task that a fix or part was made for."""
@@ -300,9 +300,9 @@ class SpecFiles:
             yield
             return
         with self.files():
-            self._holds += 1
             state.hold(run_id)
             state.save()
+            self._holds += 1
         try:
             yield
         finally:
@@ -344,6 +344,7 @@ class SpecFiles:
                 self.state.set_uncommitted(task.name, waits=True)
                 self.state.save()
             now = self._document.find(task)
+            self.not_ticked.pop(task.name, None)
             if now is None:
                 self.not_ticked[task.name] = f"it was removed from {self.spec.path.name} meanwhile"
             elif now.verify.checks != task.verify.checks:
@@ -488,4 +489,4 @@ def _why(error: OSError, directory: Path) -> str:
     found = _FILE.search(str(error.filename or ""))
     name = found[1] if found else "its files"
     reason = error.strerror or error
-    return f"{directory.name}: {name} cannot be read or written: {reason}; nothing was changed"
+    return f"{directory.name}: {name} cannot be read or written: {reason}; it is unchanged"

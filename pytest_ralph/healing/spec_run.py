@@ -92,9 +92,9 @@ class SpecRun:
     def verify_only(self, task: Task) -> TaskResult:
         """Verify a task that is expected to fail.
 
-        It is neither recovered nor ticked, and no other task depends on it.
+        It is neither carried out nor recovered nor ticked, and no other task depends on it.
         """
-        run = self._task_run(task, recovery=False)
+        run = self._task_run(task, recovery=False, execute=False)
         self._first_attempt(run)
         result = run.finish()
         self.spec_files.failed.pop(task.name, None)
@@ -128,27 +128,34 @@ class SpecRun:
         return run
 
     def _task_run(
-        self, task: Task, *, recovery: bool | None = None, added: bool = False
+        self,
+        task: Task,
+        *,
+        recovery: bool | None = None,
+        execute: bool | None = None,
+        added: bool = False,
     ) -> TaskRun:
+        """Return the work on a task, with the settings of the spec unless others are given."""
         services = self.services.for_task(task)
         begun = self.begun.get(task.name)
         if begun is not None and begun.environ is not services.runner.environ:
             # It is verified again, while another item runs.
             runner = services.runner.with_environment(begun.environ)
             services = replace(services, runner=runner)
-        if added:
-            services = replace(services, settings=services.settings._replace(execute=True))
+        if execute is not None:
+            services = replace(services, settings=services.settings._replace(execute=execute))
         if recovery is None:
             recovery = self.recovery
         return TaskRun(self, services, task, recovery=recovery, is_added=added)
 
     def perform_added(self, task: Task) -> TaskResult:
         """Have a task carried out that an executor asked for. It is no item of this run."""
-        run = self._task_run(task, added=True)
+        run = self._task_run(task, execute=True, added=True)
         self._first_attempt(run)
-        result = run.finish()
-        run.close()
-        return result
+        try:
+            return run.finish()
+        finally:
+            run.close()
 
     def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
@@ -176,7 +183,8 @@ class SpecRun:
             run.first_attempt()
         except RecoveryError as error:
             run.stopped(error)
-        except KeyboardInterrupt:
+        except BaseException:
+            # Also after a time limit of another plugin: what an executor has done so far is kept.
             run.close()
             raise
 

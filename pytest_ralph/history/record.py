@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 OBSERVATIONS = ("verify", "execute")
 
 LONGEST = 2000
+# The largest number that SQLite can store.
+LARGEST = 2**63 - 1
 
 # Column → field of the attempt. `time` is the end of the attempt, in seconds since the epoch.
 _FIELDS = {
@@ -94,4 +96,7 @@ def _storable(value: Any) -> Any:
         return value[:LONGEST].encode("utf-8", "replace").decode()
     if isinstance(value, float) and not math.isfinite(value):
         return 0.0
+    if isinstance(value, int):
+        # An executor may report any number.
+        return max(-LARGEST, min(value, LARGEST))
     return value

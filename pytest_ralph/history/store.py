@@ -44,8 +44,9 @@ KEEP_ATTEMPTS = 500_000
 class History:
     """Stores and reads records.
 
-    `warn` is called with a line whenever attempts cannot be written; without it, the first such
-    failure raises HistoryError. `mask` is applied to all free text.
+    `warn` is called with a line when attempts cannot be written, once until they can be again, and
+    when so many wait that the oldest are dropped. Without it, HistoryError is raised for the
+    former. `mask` is applied to all free text.
     """
 
     def __init__(
@@ -65,7 +66,8 @@ class History:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
-        self._waiting: deque[Record] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Record] = deque()
+        self._has_dropped = False
         self._flushed = time.monotonic()
         self._not_before = 0.0
         self._warned = False
@@ -80,6 +82,8 @@ class History:
         """Keep `record`, and write it at once unless it is a plain pass."""
         with self._lock:
             self._waiting.append(record)
+            if len(self._waiting) > MOST_WAITING:
+                self._drop_oldest()
             now = time.monotonic()
             due = now - self._flushed >= self._flush_every
             if (due or not record.routine) and now >= self._not_before:
@@ -102,6 +106,7 @@ class History:
             else:
                 self._waiting.clear()
                 self._flushed = time.monotonic()
+                self._warned = False
 
     def close(self) -> None:
         with self._lock:
@@ -111,8 +116,16 @@ class History:
                 self._disconnect()
 
     def records(self, spec: str = "", task: str = "", limit: int = -1) -> list[Record]:
-        """The records of a task, or of all, oldest first; with `limit`, only the latest of them."""
-        where = "WHERE spec = :spec AND task = :task" if task else ""
+        """The records of a spec or of one of its tasks, or all of them, oldest first.
+
+        With `limit`, only the latest of them.
+        """
+        conditions = []
+        if spec:
+            conditions.append("spec = :spec")
+        if task:
+            conditions.append("task = :task")
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         rows = self.query(
             f"SELECT {NAMES} FROM attempts {where} ORDER BY id DESC LIMIT :limit",  # noqa: S608
             {"spec": spec, "task": task, "limit": limit},
@@ -199,6 +212,13 @@ class History:
         except (sqlite3.Error, OSError) as error:
             self._disconnect()
             raise HistoryError(f"{self.path}: {' '.join(str(error).split())}") from error
+
+    def _drop_oldest(self) -> None:
+        """Give up the record that has waited longest, and say so the first time."""
+        self._waiting.popleft()
+        if not self._has_dropped and self._warn is not None:
+            self._warn(f"history: only the latest {MOST_WAITING} attempts wait to be recorded")
+        self._has_dropped = True
 
     def _warn_once(self, error: HistoryError) -> None:
         if self._warned:

@@ -263,3 +263,14 @@ class TestFileLock:
         with pytest.raises(OSError, match=r"some\.lock"):
             FileLock(tmp_path / "some.lock").acquire()
         assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_long_name_of_long_characters(tmp_path: Path) -> None:
+    path = tmp_path / ("\u5b57" * 80 + ".md")
+    disk.write_atomically(path, "text")
+    killed = tmp_path / f".{path.name[:33]}.999999999-abc.tmp"
+    killed.touch()
+    disk.sweep(path)
+
+    assert path.read_text() == "text"
+    assert not killed.exists()

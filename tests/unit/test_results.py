@@ -216,3 +216,14 @@ def test_advice_is_for_people_and_fits_the_decision() -> None:
     assert task.advice == ("Raise the time limit: `**Timeout**: 2s`", "Split the task")
     hung = task._replace(reason="no progress in 1 s: more time would not help")
     assert hung.advice == ("Split the task",)
+
+
+def test_fixes_for_each_other_are_listed_once() -> None:
+    (fix,) = fix_tree([FixResult("1.4", "1.3"), FixResult("1.3", "1.4")], "1.3")
+    assert [(depth, one.id) for depth, one in fix.walk()] == [(0, "1.4"), (1, "1.3")]
+
+
+def test_a_task_that_is_broken_keeps_what_it_broke() -> None:
+    first = TaskResult("1.3").with_regression(TaskResult("1.1", outcome="failed"))
+    later = TaskResult("1.3").with_regression(TaskResult("1.2", outcome="failed"))
+    assert [one.id for one in first.followed_by(later).regressions] == ["1.1", "1.2"]

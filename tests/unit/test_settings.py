@@ -100,6 +100,14 @@ def test_a_value_is_read(name: str, given: object, value: Any) -> None:
         ("wait", "-1", "--ralph-wait: expected a number, 0 or more, got '-1'"),
         ("max-cost", "inf", "--ralph-max-cost: expected a number, 0 or more, got 'inf'"),
         ("executor", " ", "--ralph-executor: expected a text, got ' '"),
+        ("executor", [], "--ralph-executor: expected a text, got []"),
+        ("executor", ["claude", None], "--ralph-executor: expected a text, got ['claude', None]"),
+        ("secrets", [1], "--ralph-secrets: expected lines of text, got [1]"),
+        (
+            "verify",
+            ["T001:make test"],
+            "--ralph-verify: expected lines of the form `key: command`, got ['T001:make test']",
+        ),
         ("shell", {"a": 1}, "--ralph-shell: expected a text, got {'a': 1}"),
         (
             "commit",
@@ -143,5 +151,9 @@ def test_the_settings_are_those_of_the_table() -> None:
 
 
 def test_lines_of_the_ini_file_become_commands() -> None:
-    found = settings(verify=["T001: make test", "no command", "[US1]: a: b"])
+    found = settings(verify=["T001: make test", "[US1]: a: b"])
     assert found.verify == {"T001": "make test", "[US1]": "a: b"}
+
+
+def test_blank_lines_of_an_array_are_left_out() -> None:
+    assert settings(secrets=[" key-.*", "", " "]).secrets == ("key-.*",)

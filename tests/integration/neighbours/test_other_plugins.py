@@ -396,7 +396,14 @@ def test_an_exception_before_a_task_blocks_others(
 
 
 @pytest.mark.parametrize(
-    "arguments", [RECOVERY[:-1], ("--ralph-execute",), ("--ralph", "-o", "ralph_recovery=state")]
+    "arguments",
+    [
+        RECOVERY[:-1],
+        ("--ralph-execute",),
+        ("--ralph", "-o", "ralph_recovery=state"),
+        ("--ralph", "-o", "ralph_recovery=State"),
+        ("--ralph", "-o", "ralph_execute=true"),
+    ],
 )
 def test_looponfail_with_recovery_is_refused(
     pytester: pytest.Pytester, arguments: tuple[str, ...]

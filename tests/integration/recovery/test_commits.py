@@ -640,3 +640,27 @@ def test_work_after_a_regression_is_committed(project: Project) -> None:
     assert project.git("show", "HEAD:words.txt") == "two\none"
     assert "[x] 1.1.2" in project.git("show", "HEAD:specs/demo/tasks.md")
     assert len(subjects(project)) == 4
+
+
+def test_a_commit_has_no_work_for_another_spec_of_that_name(project: Project) -> None:
+    project.spec("# Tasks\n\n- [ ] 1.1 One\n  - **Verify**: `grep -q fixed a.txt`\n")
+    project.write(
+        "other/demo/tasks.md", "# Tasks\n\n- [ ] 1.1 One\n  - **Verify**: `grep -q fixed b.txt`\n"
+    )
+    project.write("a.txt", "broken\n")
+    project.write("b.txt", "broken\n")
+    project.write(".gitignore", "calls.txt\nprompt.*\n.ralph/\n")
+    body = """\
+        case $RALPH_SPEC_PATH in
+            */other/demo) echo wrong > b.txt ;;
+            *) echo fixed > a.txt ;;
+        esac
+    """
+    executor = project.shell(body)
+    project.repository()
+    options = ("--ralph-commit=auto", "--ralph-keep-going", "--ralph-max-fixes=1")
+    project.run(*options, "other/demo", executor=executor)
+
+    committed = project.git("show", "--name-only", "--format=", "HEAD").split()
+    assert "a.txt" in committed
+    assert "b.txt" not in committed

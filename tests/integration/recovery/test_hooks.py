@@ -231,3 +231,65 @@ def test_a_task_a_plugin_did_not_do_is_incomplete(one_task: Project) -> None:
 
     told = one_task.history("kind, type, error", "what = 'execute' AND task = '1.3'")
     assert told[0] == ("task_incomplete", "VERIFICATION_FAILED", "Task did not complete")
+
+
+def test_what_a_plugin_changed_before_it_raised_can_be_undone(one_task: Project) -> None:
+    body = 'Path("parser.txt").write_text("worse"); raise ValueError("boom")'
+    conftest(one_task, hook("execute", body))
+    one_task.run()
+    one_task.pytester.runpytest("--ralph-undo")
+
+    assert (one_task.root / "parser.txt").read_text() == "broken\n"
+
+
+def test_a_plugin_that_declines_takes_no_run_of_the_budget(one_task: Project) -> None:
+    conftest(one_task, hook("execute", "return None"))
+    one_task.spec(TWO_FAILING)
+    result = one_task.run("--ralph-budget=1", "--ralph-keep-going")
+
+    assert result.ret == 1
+    assert "are used up" not in result.stdout.str()
+
+
+TWO_FAILING = """\
+    # Tasks
+
+    - [ ] 1.1 One
+      - **Verify**: `false`
+
+    - [ ] 1.2 Two
+      - **Verify**: `! true`
+"""
+
+
+def test_a_task_without_steps_is_not_split(one_task: Project) -> None:
+    conftest(one_task, hook("decide", "return 'split'"))
+    result = one_task.run(executor=one_task.shell("echo fixed > parser.txt"))
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1"]
+
+
+def test_a_task_that_is_expected_to_fail_is_not_carried_out(one_task: Project) -> None:
+    one_task.write(
+        "conftest.py",
+        """\
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.xfail)
+        """,
+    )
+    result = one_task.verify("--ralph-execute", executor=one_task.shell("echo fixed > parser.txt"))
+
+    result.assert_outcomes(xfailed=1, passed=1)
+    assert one_task.calls == ["1.4"]
+    assert not one_task.boxes["1.3"]
+
+
+def test_junit_files_may_be_outside_the_project(one_task: Project) -> None:
+    one_task.write("pytest.ini", f"[pytest]\nralph_junit = {one_task.root}/results/*.xml\n")
+    result = one_task.verify()
+
+    result.assert_outcomes(failed=1, passed=1)
+    assert "NotImplementedError" not in result.stdout.str()

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.fixing.errors import GitError, RecoveryError
+from pytest_ralph.fixing.isolation.worktree import Worktree
+from pytest_ralph.healing import fixer
+from pytest_ralph.healing.guard import Guard
 from tests.worktrees import worktrees_of
 
 if TYPE_CHECKING:
+    from pytest_ralph.fixing.file_state import Change
     from tests.integration.recovery.conftest import Project
 
 ISOLATED = "--ralph-isolate=worktree"
@@ -828,6 +833,92 @@ def test_candidate_in_trouble_is_not_used_again(
     result.stdout.fnmatch_lines([line])
     assert (isolated.root / ".git/log.txt").read_text().split() == ["x"]
     assert not [title for title in isolated.boxes if "limit" in title]
+
+
+def test_a_candidate_wins_though_another_is_lost(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = Worktree.changes
+
+    def fail_once(worktree: Worktree) -> tuple[Change, ...]:
+        if (worktree.root / "lost.txt").exists():
+            raise GitError("not a repository")
+        return changes(worktree)
+
+    monkeypatch.setattr(Worktree, "changes", fail_once)
+    body = f"""
+        if mkdir {isolated.root}/.git/first; then echo > lost.txt; else sleep 1; fi
+        {append("fixed")}
+    """
+    result = isolated.run("--ralph-candidates=2", executor=isolated.shell(body))
+
+    assert result.ret == 0
+    assert (isolated.root / "parser.txt").read_text().endswith("fixed\n")
+    assert no_worktrees(isolated)
+
+
+def test_candidates_in_trouble_take_no_run_of_the_budget(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fixer, "SHORTEST_PAUSE", 0.2)
+    log = isolated.root / ".git/log.txt"
+    body = f"echo x >> {log}; echo 'API Error: 429 rate_limit_error'; exit 1"
+    isolated.run(
+        "--ralph-candidates=3",
+        "--ralph-budget=3",
+        "--ralph-wait=0.2",
+        executor=isolated.shell(body),
+    )
+
+    assert len(log.read_text().split()) == 6
+
+
+def test_a_merge_that_cannot_be_recorded_is_undone(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RecoveryError("the disk is full")
+
+    monkeypatch.setattr(Guard, "accept", fail)
+    result = isolated.run(ISOLATED, executor=isolated.shell(append("fixed")))
+
+    assert result.ret == 1
+    assert (isolated.root / "parser.txt").read_text() == "one\ntwo\nthree\nfour\nfive\n"
+
+
+def test_the_cost_counts_though_the_worktree_is_lost(
+    isolated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Worktree) -> None:
+        raise GitError("not a repository")
+
+    monkeypatch.setattr(Worktree, "changes", fail)
+    log = isolated.root / ".git/log.txt"
+    body = f"""
+        echo x >> {log}
+        echo '{{"type": "result", "total_cost_usd": 0.5}}'
+    """
+    isolated.spec(TWO_FAILING)
+    result = isolated.run(
+        ISOLATED,
+        "--ralph-keep-going",
+        "--ralph-max-cost=0.3",
+        executor=isolated.shell(body),
+    )
+
+    assert log.read_text().split() == ["x"]
+    result.stdout.fnmatch_lines(["*ERROR: Max cost ($0.30) reached"])
+
+
+TWO_FAILING = """\
+    # Tasks
+
+    - [ ] 1.1 One
+      - **Verify**: `false`
+
+    - [ ] 1.2 Two
+      - **Verify**: `! true`
+"""
 
 
 def test_session_is_not_continued_by_another_executor(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_ralph.healing.budget import Budget
 
 if TYPE_CHECKING:
@@ -52,3 +54,20 @@ def test_a_run_is_given_back_to_both(tmp_path: Path) -> None:
     assert part.take()
     part.give_back()
     assert (part.left, whole.left) == (1, 2)
+
+
+def test_the_budget_that_is_used_up_is_named() -> None:
+    run = Budget(3)
+    spec = Budget(10, within=run)
+    assert spec.spent_total == 10
+    while run.take():
+        pass
+    assert spec.spent_total == 3
+
+
+@pytest.mark.parametrize("nonsense", [float("nan"), -100.0])
+def test_a_cost_that_is_no_amount_does_not_count(nonsense: float) -> None:
+    budget = Budget(3, max_cost=1.0)
+    budget.spend(nonsense)
+    budget.spend(2.0)
+    assert budget.is_cost_reached

@@ -1,16 +1,21 @@
-"""The guard, when siblings' fix tasks arrive while an executor is at work."""
+"""The guard: what it undoes and reports, also when others write while an executor is at work."""
 
 from __future__ import annotations
 
 import subprocess
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_ralph import files
 from pytest_ralph.fixing.git.checkpoint import Git
+from pytest_ralph.healing import project_tree
+from pytest_ralph.healing.document import changed_checks
 from pytest_ralph.healing.guard import Guard
+from pytest_ralph.healing.plan_guard import edits_before_kill
 from pytest_ralph.healing.project_tree import ProjectTree
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.spec.document import Spec
@@ -61,6 +66,7 @@ def guard(tmp_path: Path) -> Guard:
         settings=SimpleNamespace(guard="report", commit="none", rollback=False),
         has_other_workers=False,
         do_workers_mix=False,
+        note=lambda _: None,
     )
     return Guard(services, spec_files, spec.tasks[0])
 
@@ -152,3 +158,215 @@ def test_a_run_begins_while_edits_are_undone(guard: Guard, monkeypatch: pytest.M
     sibling.end(begun[0], sibling.task)
 
     assert path.read_text() == TASKS
+
+
+@pytest.mark.parametrize("unreadable", [None, b"\xff"])
+def test_a_plan_of_unknown_text_is_left_alone(guard: Guard, unreadable: bytes | None) -> None:
+    path = guard.spec_files.spec.path
+    path.unlink()
+    if unreadable is not None:
+        path.write_bytes(unreadable)
+
+    before = guard.begin()
+    # As an editor does that saves the file in two steps.
+    path.write_text(TASKS)
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ()
+    assert path.read_text() == TASKS
+
+
+def test_an_edit_is_undone_though_the_file_is_saved_meanwhile(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = guard.spec_files.spec.path
+    edited = TASKS.replace("`true`", "`false`", 1)
+
+    def save(name: str) -> None:
+        if name == "before replace tasks.md":
+            monkeypatch.setattr(files, "on_fault_point", None)
+            path.write_text(f"{edited}\n")
+
+    before = guard.begin()
+    path.write_text(edited)
+    monkeypatch.setattr(files, "on_fault_point", save)
+    report = guard.end(before, guard.task)
+
+    assert path.read_text() == TASKS
+    assert report.findings[0].startswith("1.1 changed Verify of 1.1 in tasks.md: undone")
+
+
+def test_an_edit_is_not_undone_if_another_process_keeps_saving(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = guard.spec_files.spec.path
+    edited = TASKS.replace("`true`", "`false`", 1)
+    lines: list[str] = []
+
+    def save(name: str) -> None:
+        if name == "before replace tasks.md":
+            lines.append("")
+            path.write_text(edited + "\n".join(lines))
+
+    before = guard.begin()
+    path.write_text(edited)
+    monkeypatch.setattr(files, "on_fault_point", save)
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ("1.1 changed Verify of 1.1 in tasks.md: not undone",)
+
+
+def test_an_edit_after_an_interrupt_is_not_the_executors(guard: Guard) -> None:
+    path = guard.spec_files.spec.path
+
+    guard.interrupted(guard.begin())
+    path.write_text(TASKS.replace("`true`", "`false`", 1))
+
+    backups = guard.services.tree.backups.parent
+    assert edits_before_kill(guard.services.root, backups, Spec.load(path)) == []
+
+
+def test_after_an_error_the_next_run_is_alone(
+    guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = guard.services.tree
+
+    def fail(*_: object) -> None:
+        raise OSError
+
+    before = guard.begin()
+    monkeypatch.setattr(tree, "record_ignored", fail)
+    with pytest.raises(OSError):
+        guard.end(before, guard.task)
+    monkeypatch.setattr(tree, "ignored_files", fail)
+    with pytest.raises(OSError):
+        guard.begin()
+
+    assert tree.end_run(tree.begin_run())
+
+
+@pytest.fixture
+def ignoring(guard: Guard) -> Guard:
+    """The guard refuses; `secret.env` is ignored, `notes.txt` is not, and neither is tracked."""
+    root = guard.services.root
+    guard.services.settings.guard = "refuse"  # type: ignore[misc]
+    (root / ".gitignore").write_text("*.env\n.ralph/\n")
+    (root / "test_a.py").write_text("expects 1\n")
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-qm", "ignore")
+    (root / "secret.env").write_text("secret")
+    (root / "notes.txt").write_text("notes")
+    return guard
+
+
+def test_a_file_that_git_tracks_now_is_not_removed(ignoring: Guard) -> None:
+    root = ignoring.services.root
+
+    before = ignoring.begin()
+    run_git(root, "add", "-f", "secret.env")
+    (root / "test_a.py").write_text("expects 2\n")
+    report = ignoring.end(before, ignoring.task)
+
+    assert report.findings == ("1.1 changed tests: test_a.py (undone)",)
+    assert (root / "secret.env").read_text() == "secret"
+
+
+@pytest.mark.parametrize("ignored", ["", "*.env\n*.txt\n"], ids=["fewer", "more"])
+def test_a_file_is_not_gone_when_other_files_are_ignored(
+    ignoring: Guard, ignored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_tree, "IGNORED_LISTING_AGE", -1.0)
+    root = ignoring.services.root
+
+    before = ignoring.begin()
+    (root / ".gitignore").write_text(f"{ignored}.ralph/\n")
+    (root / "test_a.py").write_text("expects 2\n")
+    report = ignoring.end(before, ignoring.task)
+
+    assert report.findings == ("1.1 changed tests: test_a.py (undone)",)
+    assert report.changed == ()
+
+
+def test_files_of_a_renamed_directory_are_changes(guard: Guard) -> None:
+    root = guard.services.root
+    (root / "old").mkdir()
+    (root / "old" / "a.txt").write_text("a")
+
+    before = guard.begin()
+    (root / ".gitignore").write_text("*.log\n")
+    (root / "old").rename(root / "new")
+    report = guard.end(before, guard.task)
+
+    assert report.changed == (".gitignore", "new/a.txt", "old/a.txt")
+
+
+def test_a_check_configuration_that_is_a_link(guard: Guard) -> None:
+    root = guard.services.root
+    (root / "strict.toml").write_text("line-length = 80\n")
+    (root / "loose.toml").write_text("line-length = 800\n")
+    link = root / "ruff.toml"
+    link.symlink_to("strict.toml")
+
+    before = guard.begin()
+    link.unlink()
+    link.symlink_to("loose.toml")
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ("1.1 changed check configuration: ruff.toml",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("- [ ] 1.1 Verify: `pytest -q`", "- [ ] 1.1 Verify: `true`"),
+        ("- [ ] 1.1 One\n  <verify>pytest -q</verify>", "- [ ] 1.1 One\n  <verify>true</verify>"),
+        (
+            "- [ ] 1.1 One\n  - **Do**: Run `pytest -q`\n  - **Verify**: All commands exit 0",
+            "- [ ] 1.1 One\n  - **Do**: Run `true`\n  - **Verify**: All commands exit 0",
+        ),
+    ],
+    ids=["title", "tag", "Do"],
+)
+def test_a_check_that_is_not_in_a_verify_field(old: str, new: str) -> None:
+    before = Spec.parse(f"# Tasks\n\n{old}\n")
+    now = Spec.parse(f"# Tasks\n\n{new}\n")
+    assert changed_checks(before, now) == ["Verify of 1.1"]
+
+
+def test_one_of_two_equal_lines_of_another_plan_is_put_back(guard: Guard) -> None:
+    other = guard.services.root / "other" / "tasks.md"
+    other.parent.mkdir()
+    other.write_text(TASKS)
+
+    before = guard.begin()
+    other.write_text(TASKS.replace("  - **Verify**: `true`\n", "", 1))
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ("1.1 changed Verify of 1.1 in other/tasks.md: undone",)
+    assert other.read_text() == TASKS
+
+
+@pytest.mark.parametrize("mark", ["x", "X"])
+def test_a_tick_in_another_plan_is_left(guard: Guard, mark: str) -> None:
+    other = guard.services.root / "other" / "tasks.md"
+    other.parent.mkdir()
+    other.write_text(TASKS)
+
+    before = guard.begin()
+    other.write_text(TASKS.replace("- [ ] 1.1", f"- [{mark}] 1.1"))
+    report = guard.end(before, guard.task)
+
+    assert report.findings == ()
+
+
+def test_tests_that_the_task_names_in_another_way(guard: Guard) -> None:
+    root = guard.services.root
+    (root / "test_a.py").write_text("expects 1\n")
+    task = replace(guard.task, files=("./test_a.py",))
+    guard = Guard(guard.services, guard.spec_files, task)
+
+    before = guard.begin()
+    (root / "test_a.py").write_text("expects 2\n")
+    report = guard.end(before, task)
+
+    assert report.findings == ()

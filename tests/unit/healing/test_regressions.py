@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_ralph.healing.regressions import Regressions, is_named
+from pytest_ralph.healing.regressions import PassedTask, Regressions, Work, is_named
 from pytest_ralph.results import Attempt, TaskResult
+from pytest_ralph.spec.task import Task
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_ralph.healing.spec_run import SpecRun
 
 
 @pytest.mark.parametrize(
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
         ((), ("a.py",), False),
         (("a.py",), ("a.py",), True),
         (("a.py",), ("b.py", "src/a.py"), False),
+        (("./a.py",), ("a.py",), True),
+        (("./src/",), ("src/a.py",), True),
+        (("src/../a.py",), ("a.py",), True),
+        (("src/**/*.py",), ("src/a.py",), True),
+        (("src/**/*.py",), ("src/b/a.py",), True),
         (("src/",), ("src/a.py",), True),
         (("src",), ("src/deep/a.py",), True),
         (("src",), ("srcs/a.py",), False),
@@ -62,3 +70,33 @@ def test_only_files_changed_since_verify_count(
 
     # Verified again after the second task, and not once more after the third.
     assert [name for name in spec_run.verified if name == "1"] == again
+
+
+def passed_task(files: tuple[str, ...], changed: tuple[str, ...]) -> PassedTask:
+    verified = Attempt(started=10.0, duration=1.0)
+    work = Attempt(what="fix", fix_id="1.1.1", started=5.0, changed=changed)
+    result = TaskResult("1.1", spec_path="a", name="1.1", attempts=(work, verified))
+    return PassedTask(result, Task("1.1", "One", files=files), lambda: cast("SpecRun", None))
+
+
+@pytest.mark.parametrize(
+    ("files", "changed", "expected"),
+    [
+        ((), (), (True, False)),
+        # Without a Files field, what its fix has changed is not all that matters to it.
+        ((), ("b.py",), (True, False)),
+        (("b.py",), (), (False, False)),
+        (("a.py",), (), (True, True)),
+        ((), ("a.py",), (True, True)),
+    ],
+)
+def test_work_that_may_break_a_task(
+    files: tuple[str, ...], changed: tuple[str, ...], expected: tuple[bool, bool], tmp_path: Path
+) -> None:
+    passed = passed_task(files, changed)
+    attempt = Attempt(what="fix", started=20.0, changed=("a.py",))
+    work = Work.of(TaskResult("1.2", spec_path="a", name="1.2", attempts=(attempt,)))
+
+    assert work is not None
+    found = passed.may_be_broken_by(work, tmp_path), passed.is_touched_by(work, tmp_path)
+    assert found == expected

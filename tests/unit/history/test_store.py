@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 import time
@@ -121,6 +122,7 @@ def test_a_reader_sees_its_own_waiting_records(path: Path) -> None:
         ({"spec": "specs/foo", "task": "1.1", "limit": 1}, ["1.1"]),
         ({"limit": 2}, ["1.1", "2.1"]),
         ({"spec": "specs/foo", "task": "2.1"}, []),
+        ({"spec": "specs/bar"}, ["2.1"]),
     ],
 )
 def test_attempts_are_filtered_and_oldest_first(
@@ -397,7 +399,33 @@ def test_the_number_of_waiting_records_is_bounded(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MOST_WAITING", 10)
-    with History(path, flush_every=3600) as history:
+    told: list[str] = []
+    with History(path, flush_every=3600, warn=told.append) as history:
         for number in range(25):
             history.record(attempt(number=number))
     assert rows_on_disk(path) == 10
+    assert told == ["history: only the latest 10 attempts wait to be recorded"]
+
+
+def test_a_second_outage_is_a_second_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "TRY_AGAIN_AFTER", 0.0)
+    directory = tmp_path / ".ralph"
+    told: list[str] = []
+    history = History(directory / "history.db", warn=told.append)
+    for _ in range(2):
+        directory.write_text("in the way")
+        history.record(attempt(outcome="failed"))
+        history.record(attempt(outcome="failed"))
+        directory.unlink()
+        history.close()
+        shutil.rmtree(directory)
+    assert len(told) == 2
+
+
+def test_a_number_may_be_too_large_for_the_database(path: Path) -> None:
+    with History(path) as history:
+        history.record(attempt(outcome="failed", tokens=10**30))
+        (read,) = history.records()
+    assert read.attempt.tokens == 2**63 - 1
