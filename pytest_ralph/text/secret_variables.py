@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.text.private_keys import KEY_BEGIN, KEY_END
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -45,7 +44,11 @@ SHORTEST = 6
 _TRIVIAL = regex(
     r"(?i)true|false|none|null|yes|no|on|off|enabled|disabled|default|secret|password|passwd|token"
     r"|changeme|test\w*|example|localhost|postgres|root|admin|user|guest|dummy|\d{1,7}|(.)\1*"
+    # All private keys begin and end with the same lines, by which they are found.
+    r"|-----(?:BEGIN|END) [\s\S]*-----"
 )
+# The name of a file in a path with lower case, upper case and a digit.
+_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
 _URL_PASSWORD = regex(r"://[^\s/:@]*:(?P<password>[^\s/@]+)@")
 
 
@@ -88,9 +91,6 @@ def _parts(name: str, value: str) -> Iterator[str]:
         stripped = part.strip()
         if not is_secret and _ORDINARY_WORD.fullmatch(stripped):
             continue
-        # All private keys begin and end with the same lines, by which they are found.
-        if stripped.startswith((KEY_BEGIN, KEY_END)) and stripped.endswith("-----"):
-            continue
         if is_worth_hiding(stripped):
             yield part
 
@@ -128,20 +128,5 @@ def _is_path(value: str) -> bool:
         return True
     if not value.startswith("/"):
         return False
-    looks_random = any(map(_is_random, value.split("/")))
-    return not looks_random or _exists(value)
-
-
-# With lower case, upper case and a digit.
-_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
-
-
-def _is_random(text: str) -> re.Match[str] | None:
-    return _RANDOM.fullmatch(text)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(path)  # noqa: PTH110 - also for what is no path
-    except ValueError:
-        return False
+    looks_random = any(map(_RANDOM.fullmatch, value.split("/")))
+    return not looks_random or os.path.exists(value)  # noqa: PTH110 - False for what is no path
