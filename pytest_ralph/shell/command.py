@@ -164,11 +164,11 @@ class Stage:
 
     def is_listed(self, key: str) -> bool:
         """Whether the program, or this call of it, is in a `stdout` list of programs.toml."""
-        return load_programs().lists("stdout", key, self.program, self.arguments)
+        return load_programs().listed("stdout", key).contain(self)
 
     def is_hazard(self, key: str) -> bool:
         """Whether the program, or this call of it, is in a `hazards` list of programs.toml."""
-        return load_programs().lists("hazards", key, self.program, self.arguments)
+        return load_programs().listed("hazards", key).contain(self)
 
     @property
     def always_succeeds(self) -> bool:
