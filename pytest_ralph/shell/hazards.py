@@ -17,6 +17,8 @@ _SENDING_METHOD = re.compile(
 _SENDING_OPTION = re.compile(
     r"--data(?:-\w+)?|-d.*|-F.*|--form(?:-string)?|--upload-file|-T.*|--json|--post-(?:data|file)"
 )
+# curl puts the data into the URL.
+_QUERY_OPTIONS = frozenset(["-G", "--get"])
 # The body that httpie and xh send: `name=value`, `name:=1`.
 _SENT_FIELD = re.compile(r"\w[\w-]*:?=[^=].*")
 # A host name without a dot is a service of this machine: `http://api:8000`.
@@ -102,7 +104,7 @@ def _sends(stage: Stage) -> bool:
     """Whether an HTTP request asks for a change, or carries data."""
     if has_option(stage, _SENDING_METHOD):
         return True
-    if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
+    if not _QUERY_OPTIONS.isdisjoint(stage.arguments):
         return False
     if stage.program in ("http", "https", "xh", "gh"):
         return _has_operand(stage, _SENT_FIELD)
