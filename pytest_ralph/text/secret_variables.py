@@ -90,6 +90,7 @@ def _parts(name: str, value: str) -> Iterator[str]:
     for part in {value, *value.splitlines()}:
         stripped = part.strip()
         if not is_secret and _ORDINARY_WORD.fullmatch(stripped):
+            # The value of a name that is used for other things as well.
             continue
         if is_worth_hiding(stripped):
             yield part
