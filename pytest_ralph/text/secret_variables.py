@@ -68,8 +68,7 @@ def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
     Also the passwords of URLs, and secrets in JSON such as the credentials of a service.
     """
     for name, value in environ.items():
-        if "://" in value:
-            yield from _passwords_of_urls(value)
+        yield from _passwords_of_urls(value)
         if value.startswith("{"):
             yield from _secrets_in_json(value)
         yield from _parts(name, value)
@@ -98,9 +97,10 @@ def _parts(name: str, value: str) -> Iterator[str]:
 
 def _passwords_of_urls(value: str) -> Iterator[str]:
     """Yield the passwords in URLs, also as they are outside of URLs."""
-    from urllib.parse import unquote
-
     for url in _URL_PASSWORD.finditer(value):
+        # Imported here: few variables hold such URLs.
+        from urllib.parse import unquote
+
         for password in {url["password"], unquote(url["password"])}:
             if is_worth_hiding(password):
                 yield password
