@@ -368,7 +368,9 @@ def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
         return []
     # The program itself is the first of the words, but none of the arguments.
     start = stage.arguments.index("-exec") + 2
-    simple = Simple(stage.words[start:], nested=True)
+    words = stage.words[start:]
+    source = " ".join(word.text for word in words)
+    simple = Simple(words, nested=True, source=source)
     launchers = (*stage.launchers, "find")
     inner = replace(context, launchers=launchers, depth=context.depth + 1)
     return _read_stage(simple, inner)

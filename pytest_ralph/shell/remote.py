@@ -40,7 +40,7 @@ def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | No
     additional_calls = Calls.read(additional)
     for stage in Command.parse(command).stages:
         if stage.changes_remote or additional_calls.contain(stage):
-            return stage.source or command
+            return stage.source
         if not names_this_machine and sends_to_variable(stage):
-            return stage.source or command
+            return stage.source
     return None
