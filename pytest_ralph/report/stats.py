@@ -126,13 +126,17 @@ def _last_day(day: LastDay) -> Iterator[Line]:
 
 def share_text(share: Share) -> str:
     """Return a category in words with its share: `tool error: 3 (30.0%)`."""
-    name = (share.name or "verification failed").replace("_", " ")
-    return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
+    name = share.name or "verification failed"
+    return _with_share(name.replace("_", " "), share)
 
 
 def kind_text(share: Share) -> str:
     """Return a kind of failure in words with its share: `tests failed: 3 (30.0%)`."""
-    return f"{_name(headline(share.name or ''))}: {share.count} ({share.percent:.1f}%)"
+    return _with_share(headline(share.name or ""), share)
+
+
+def _with_share(name: str, share: Share) -> str:
+    return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
 
 
 def _blocker(blocker: Blocker, room: int) -> str:
