@@ -57,11 +57,6 @@ def is_secret_name(name: str) -> bool:
     return _HARMLESS_NAME.search(name) is None and _SECRET_NAME.search(name) is not None
 
 
-def _is_vague_name(name: str) -> bool:
-    """Return whether a variable of this name may hold a secret."""
-    return _HARMLESS_NAME.search(name) is None and _VAGUE_NAME.search(name) is not None
-
-
 def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values of variables that are named like a secret and cannot be guessed.
 
@@ -83,8 +78,10 @@ def is_worth_hiding(value: str) -> bool:
 
 def _parts(name: str, value: str) -> Iterator[str]:
     """Yield the value of a variable and each of its lines, as far as they are secret."""
-    is_secret = is_secret_name(name)
-    if not is_secret and not _is_vague_name(name):
+    if _HARMLESS_NAME.search(name):
+        return
+    is_secret = _SECRET_NAME.search(name) is not None
+    if not is_secret and not _VAGUE_NAME.search(name):
         return
     for part in {value, *value.splitlines()}:
         stripped = part.strip()

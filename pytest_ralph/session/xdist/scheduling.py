@@ -64,7 +64,7 @@ class SpecScheduling(LoadScopeScheduling):
         nodeid = self.registered_collections[node][item_index]
         scope = self._split_scope(nodeid)
         workload = self.assigned_work[node]
-        if not _undone(workload[scope]):
+        if all(workload[scope].values()):
             del workload[scope]
 
     def _assign_work_unit(self, node: Any) -> None:
