@@ -43,10 +43,10 @@ def correct_root(config: pytest.Config) -> None:
         os.environ[ENVIRONMENT_OPTIONS] = shlex.join(_with_equals_signs(from_environment))
     command = _command_line_with(arguments, _with_equals_signs(arguments))
     if command is None:
-        path = corrected[0].partition("=")[2]
+        flag, _, path = corrected[0].partition("=")
         raise pytest.UsageError(
             f"pytest took {path} for a test path and chose {config.rootpath} as the root "
-            f"directory: write {corrected[0]}, with an equals sign"
+            f"directory: write {flag}={path}, with an equals sign"
         )
     # Nothing has been collected, and pytest does not capture output at this point.
     sys.stdout.flush()
