@@ -18,10 +18,8 @@ Status = Literal["failed", "running...", "complete", "skipped", "waiting"]
 
 def partial_failure(statuses: Mapping[str, Status]) -> list[str]:
     """A task failed while other tasks of its group are still running."""
-    failed = joined([name for name, status in statuses.items() if status == "failed"])
-    unfinished = ("running...", "waiting")
-    running = joined([name for name, status in statuses.items() if status in unfinished])
-
+    failed = _named(statuses, "failed")
+    running = _named(statuses, "running...", "waiting")
     return [
         *_heading("PARTIAL FAILURE"),
         *_batch(statuses),
@@ -49,11 +47,11 @@ def retry_after_siblings(statuses: Mapping[str, Status], failed: str) -> list[st
         f"Initiating retry for Task {failed}...",
     ]
 
-    completed = [name for name, status in statuses.items() if status == "complete"]
+    completed = _named(statuses, "complete")
     if completed:
         lines += [
             "",
-            f"Note: {joined(completed)} results preserved. Their commits (if --ralph-commit=auto)",
+            f"Note: {completed} results preserved. Their commits (if --ralph-commit=auto)",
             f"already created. {failed} retry runs in isolation.",
         ]
     return lines
@@ -92,6 +90,11 @@ def retry_results(results: Mapping[str, str]) -> list[str]:
         noun = "Tasks" if len(failed) > 1 else "Task"
         lines += ["", f"{noun} {joined(failed)} failed after retry.", "RALPH HALTED"]
     return lines
+
+
+def _named(statuses: Mapping[str, Status], *wanted: Status) -> str:
+    """Return the names of the tasks that have one of these statuses."""
+    return joined([name for name, status in statuses.items() if status in wanted])
 
 
 def _heading(event: str) -> list[str]:

@@ -19,8 +19,12 @@ ANOTHER_FAILURE = "another failure followed"
 
 def cost(parts: Iterable[TaskResult | Attempt]) -> str:
     """Return what executors cost: `$0.12`, or an empty string if none of them reported it."""
-    total = total_cost(parts)
-    return "" if total is None else f"${total:,.2f}"
+    return dollars(total_cost(parts))
+
+
+def dollars(amount: float | None) -> str:
+    """Return an amount of money, an empty string if it is unknown."""
+    return "" if amount is None else f"${amount:,.2f}"
 
 
 def token_count(tasks: Iterable[TaskResult]) -> int:

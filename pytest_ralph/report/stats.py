@@ -17,7 +17,7 @@ from pytest_ralph.history.record import HistoryError
 from pytest_ralph.history.stats import ALERT_THRESHOLD, measure, percent
 from pytest_ralph.history.store import History
 from pytest_ralph.report.lines import Line
-from pytest_ralph.report.phrases import duration
+from pytest_ralph.report.phrases import dollars, duration
 from pytest_ralph.text.bounded import columns, cut_to_columns
 from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.listing import count
@@ -108,7 +108,7 @@ def _totals(totals: Totals) -> Iterator[Line]:
         count(totals.attempts, "attempt"),
         f"{count(totals.failures, 'failure')} ({share:.1f}%)",
         count(totals.fixes, "fix", "fixes"),
-        _cost(totals.cost),
+        dollars(totals.cost),
     )
     yield Line(", ".join(filter(None, counts)))
 
@@ -126,13 +126,17 @@ def _last_day(day: LastDay) -> Iterator[Line]:
 
 def share_text(share: Share) -> str:
     """Return a category in words with its share: `tool error: 3 (30.0%)`."""
-    name = (share.name or "verification failed").replace("_", " ")
-    return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
+    name = share.name or "verification failed"
+    return _with_share(name.replace("_", " "), share)
 
 
 def kind_text(share: Share) -> str:
     """Return a kind of failure in words with its share: `tests failed: 3 (30.0%)`."""
-    return f"{_name(headline(share.name or ''))}: {share.count} ({share.percent:.1f}%)"
+    return _with_share(headline(share.name or ""), share)
+
+
+def _with_share(name: str, share: Share) -> str:
+    return f"{_name(name)}: {share.count} ({share.percent:.1f}%)"
 
 
 def _blocker(blocker: Blocker, room: int) -> str:
@@ -178,7 +182,7 @@ def _score(score: Score, what: str, recovered: int, failed: int) -> Row:
         f"{what} recovered": str(recovered),
         f"{what} failed": str(failed),
         "mean time": _time(score.mean_duration),
-        "cost": _cost(score.cost),
+        "cost": dollars(score.cost),
     }
 
 
@@ -191,7 +195,7 @@ def _executors(statistics: Statistics) -> Iterator[Line]:
             "succeeded": str(score.succeeded),
             "rate": f"{score.rate:.1%}",
             "mean time": _time(score.mean_duration),
-            "cost": _cost(score.cost),
+            "cost": dollars(score.cost),
         }
         rows.append(row)
     return _table("executors", rows)
@@ -270,10 +274,6 @@ def _table(title: str, rows: Sequence[Row]) -> Iterator[Line]:
 
 def _row(cells: Sequence[str], markup: tuple[str, ...] = ()) -> Line:
     return Line(f"  {'  '.join(cells)}".rstrip(), markup)
-
-
-def _cost(amount: float | None) -> str:
-    return "" if amount is None else f"${amount:.2f}"
 
 
 def _name(text: str) -> str:

@@ -147,14 +147,16 @@ class Summary:
             line = f"- Task {task.id}: {task.reason}"
         else:
             return
-        self._line(f"{task.spec}: {one_line(line, LONGEST)}", COLOURS.get(task.outcome, ""))
+        text = one_line(line, LONGEST)
+        self._line(f"{task.spec}: {text}", COLOURS.get(task.outcome, ""))
 
     def _task(self, task: TaskResult) -> None:
         """Write a task with its fixes and, with `-vv`, with all attempts."""
         word = task.outcome.upper()
         colour = COLOURS.get(task.outcome, "yellow")
         heading = one_line(f"{task.spec} {task.heading}", LONGEST)
-        self._parts((word, colour), (self._cut(f" {heading}", len(word)), "bold"))
+        row = self._cut(f" {heading}", len(word))
+        self._parts((word, colour), (row, "bold"))
 
         for line in executions(task):
             self._detail(line, "  ")
@@ -207,7 +209,8 @@ class Summary:
         room_for_title = self._width - taken - len(how) - len(fix.id)
         if room_for_title <= SHORTEST_TITLE:
             how = sign.words
-        title = self._cut(one_line(f"{fix.id} {fix.title}", LONGEST), taken + len(how))
+        title = one_line(f"{fix.id} {fix.title}", LONGEST)
+        title = self._cut(title, taken + len(how))
         row = [(stroke, ""), (sign.sign, sign.colour), (f" {title}", "")]
         if how:
             row.append((f" ({how})", "light"))

@@ -99,7 +99,9 @@ def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
     """Yield every tasks.md below a directory, except where pytest would not collect either."""
     for directory, names, files in os.walk(top):
         here = Path(directory)
-        names[:] = sorted(name for name in names if not _is_ignored(config, here / name))
+        kept = [name for name in names if not _is_ignored(config, here / name)]
+        # os.walk descends into these.
+        names[:] = sorted(kept)
         if TASKS_NAME in files and not _is_ignored(config, here / TASKS_NAME):
             yield here / TASKS_NAME
 

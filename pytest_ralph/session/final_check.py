@@ -60,6 +60,7 @@ class FinalCheck:
         self._recover = recover
         self._specs: dict[str, Spec | None] = {}
         self._work: list[Work] = []
+        self._recovered: set[Key] = set()
         # When the last work on each file ended.
         self._worked_until: dict[str, float] = {}
         for result in results:
@@ -77,9 +78,8 @@ class FinalCheck:
     def broken(self) -> Iterator[tuple[str, TaskResult]]:
         """Yield, for each task that was broken, what broke it and its result after that."""
         watched = [task for task in map(self._watch, self._results) if task is not None]
-        recovered: set[Key] = set()
         work_before = -1
-        # Recovering one task may break another. Each is recovered once at most.
+        # Recovering one task may break another.
         while len(self._work) > work_before:
             work_before = len(self._work)
             for task in list(watched):
@@ -87,29 +87,44 @@ class FinalCheck:
                 change = _named_work(culprits) or self._rewritten_file(task)
                 if not change:
                     continue
-                was_recovered = key_of(task.result) in recovered
-                before = "was recovered, and " if was_recovered else ""
-                line = f"{name_of(task.result)} {before}no longer passes since {change}"
                 diff = "".join(work.diff for work in culprits)
-                recover = self._recover and not was_recovered
-                result = task.verify_again(line, diff, recover=recover)
+                line, result = self._verify_again(task, change, diff)
                 if result is None:
                     continue
                 yield line, result
                 if result.bad:
                     watched.remove(task)
-                elif result.outcome == "recovered":
-                    recovered.add(key_of(task.result))
                 task.verified_from = task.verified_until
                 self._add_work(result)
+
+    def _verify_again(
+        self, task: PassedTask, change: str, diff: str
+    ) -> tuple[str, TaskResult | None]:
+        """Verify a task after a change; return what to say, and its result if that is a new one.
+
+        Each task is recovered once at most.
+        """
+        name = name_of(task.result)
+        key = key_of(task.result)
+        if key in self._recovered:
+            line = f"{name} was recovered, and no longer passes since {change}"
+            return line, task.verify_again(line, diff, recover=False)
+
+        line = f"{name} no longer passes since {change}"
+        result = task.verify_again(line, diff, recover=self._recover)
+        if result is not None and result.outcome == "recovered":
+            self._recovered.add(key)
+        return line, result
 
     def _watch(self, result: TaskResult) -> PassedTask | None:
         """Return what to know about a task; None if it has not passed or is gone."""
         if not result.passed or not result.verifications:
             return None
         spec = self._spec(result.spec_path)
-        task = self._task(spec, result) if spec else None
-        if spec is None or task is None:
+        if spec is None:
+            return None
+        task = self._task(spec, result)
+        if task is None:
             return None
         passed = PassedTask(result, task, partial(self._run.spec_run, spec))
         known = self._run.resources.regressions.passed.get(key_of(result))

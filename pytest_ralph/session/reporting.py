@@ -55,10 +55,8 @@ class Reporting:
         if report.skipped and result.bad:
             # An `xfail` mark of the user: nothing has to be done about it.
             result = result._replace(outcome="skipped", reason=EXPECTED)
-        report.ralph = result  # type: ignore[attr-defined]
+        _attach(report, item, result)
         self._passed = item if result.passed else None
-        junit.set_properties(item, result)
-        junit.set_properties(report, result)
         report.duration = result.duration
         if report.skipped:
             report.longrepr = (str(item.path), item.task.line, f"Skipped: {result.reason}")
@@ -90,9 +88,7 @@ class Reporting:
         result = task_result(report)
         if result is not None:
             result = result._replace(outcome="failed", reason=reason)
-            report.ralph = result  # type: ignore[attr-defined]
-            junit.set_properties(item, result)
-            junit.set_properties(report, result)
+            _attach(report, item, result)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         result = task_result(report)
@@ -124,6 +120,13 @@ class Reporting:
         from pytest_ralph.report.failure_text import FailureText
 
         return FailureText.from_worker(text, result, shown=not self.run.is_failure_one_line)
+
+
+def _attach(report: pytest.TestReport, item: TaskItem, result: TaskResult) -> None:
+    """Put a result on a report, and into the properties that the JUnit file has of both."""
+    report.ralph = result  # type: ignore[attr-defined]
+    junit.set_properties(item, result)
+    junit.set_properties(report, result)
 
 
 def _last_line(report: pytest.TestReport) -> str:

@@ -12,7 +12,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,13 +25,6 @@ FLAGS = frozenset(option.flag for option in OPTIONS if option.takes_value)
 ENVIRONMENT_OPTIONS = "PYTEST_ADDOPTS"
 
 
-class MisreadValue(NamedTuple):
-    """An option of ours, followed by the path of an existing file."""
-
-    flag: str
-    value: str
-
-
 def correct_root(config: pytest.Config) -> None:
     """Start the process again with equals signs if pytest chose its root directory for a value.
 
@@ -41,31 +34,24 @@ def correct_root(config: pytest.Config) -> None:
         return
     arguments = [str(argument) for argument in config.invocation_params.args]
     from_environment = shlex.split(os.environ.get(ENVIRONMENT_OPTIONS, ""))
-    misread = _misread_value([*from_environment, "--", *arguments])
-    if misread is None or _is_root_of(config, list(_paths_of_tests(config))):
+    words = [*from_environment, "--", *arguments]
+    corrected = [word for word in _with_equals_signs(words) if word not in words]
+    if not corrected or _is_root_of(config, list(_paths_of_tests(config))):
         return
 
     if from_environment:
         os.environ[ENVIRONMENT_OPTIONS] = shlex.join(_with_equals_signs(from_environment))
     command = _command_line_with(arguments, _with_equals_signs(arguments))
     if command is None:
+        flag, _, path = corrected[0].partition("=")
         raise pytest.UsageError(
-            f"pytest took {misread.value} for a test path and chose {config.rootpath} as the root "
-            f"directory: write {misread.flag}={misread.value}, with an equals sign"
+            f"pytest took {path} for a test path and chose {config.rootpath} as the root "
+            f"directory: write {flag}={path}, with an equals sign"
         )
     # Nothing has been collected, and pytest does not capture output at this point.
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, command)  # noqa: S606 - the same command line, corrected
-
-
-def _misread_value(arguments: Iterable[str]) -> MisreadValue | None:
-    flag = ""
-    for argument in arguments:
-        if flag in FLAGS and Path(argument).exists():
-            return MisreadValue(flag, argument)
-        flag = argument
-    return None
 
 
 def _with_equals_signs(arguments: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ import posixpath
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 from pytest_ralph.shell import hazards, stdout
@@ -50,6 +50,8 @@ _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
 # Launchers that kill what they start when its time is up.
 _TIME_LIMITS = frozenset(["timeout", "gtimeout"])
 _INLINE_SCRIPT = re.compile(r"-[a-z]*c")
+# With the value of `-o pipefail`.
+_SHELL_OPTION = re.compile(r"[-+].*|pipefail|errexit", re.DOTALL)
 _JUNIT_OPTION = re.compile(r"--junit-?xml(?:=(?P<path>.*))?")
 
 
@@ -164,11 +166,11 @@ class Stage:
 
     def is_listed(self, key: str) -> bool:
         """Whether the program, or this call of it, is in a `stdout` list of programs.toml."""
-        return load_programs().lists("stdout", key, self.program, self.arguments)
+        return load_programs().listed("stdout", key).contain(self)
 
     def is_hazard(self, key: str) -> bool:
         """Whether the program, or this call of it, is in a `hazards` list of programs.toml."""
-        return load_programs().lists("hazards", key, self.program, self.arguments)
+        return load_programs().listed("hazards", key).contain(self)
 
     @property
     def always_succeeds(self) -> bool:
@@ -247,12 +249,10 @@ class Command:
     @cached_property
     def stdout(self) -> Stdout:
         """What the last pipeline writes to stdout; `|| true` only stands in for what it prints."""
-        pipelines = list(self.pipelines)
-        while len(pipelines) > 1 and stdout.stands_in(pipelines[-1]):
-            pipelines.pop()
-        if not pipelines:
-            return stdout.Stdout.STATUS
-        return stdout.of_pipeline(pipelines[-1])
+        for pipeline in reversed(self.pipelines):
+            if not stdout.stands_in(pipeline):
+                return stdout.of_pipeline(pipeline)
+        return stdout.Stdout.STATUS
 
     @property
     def hides_status(self) -> bool:
@@ -368,7 +368,9 @@ def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
         return []
     # The program itself is the first of the words, but none of the arguments.
     start = stage.arguments.index("-exec") + 2
-    simple = Simple(stage.words[start:], nested=True)
+    words = stage.words[start:]
+    source = " ".join(word.text for word in words)
+    simple = Simple(words, nested=True, source=source)
     launchers = (*stage.launchers, "find")
     inner = replace(context, launchers=launchers, depth=context.depth + 1)
     return _read_stage(simple, inner)
@@ -492,16 +494,12 @@ def _inline_script(stage: Stage) -> str | None:
     if stage.program not in _SCRIPT_RUNNERS:
         return None
 
-    for flag, script in pairwise(stage.arguments):
-        if _INLINE_SCRIPT.fullmatch(flag):
+    for argument, script in zip_longest(stage.arguments, stage.arguments[1:]):
+        if _INLINE_SCRIPT.fullmatch(argument):
             return script
-        # `-o pipefail` may stand before it.
-        if not flag.startswith(("-", "+")) and flag not in ("pipefail", "errexit"):
+        if not _SHELL_OPTION.fullmatch(argument):
+            # A script in a file, which reads the here-string.
             return None
-
-    if not all(argument.startswith(("-", "+")) for argument in stage.arguments):
-        # A script in a file, which reads the here-string.
-        return None
     for redirection in reversed(stage.redirections):
         if redirection.operator == "<<<":
             return redirection.target

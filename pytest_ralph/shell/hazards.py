@@ -34,6 +34,8 @@ _DATA_OPTIONS = {
     "curl": re.compile(r"--data(?:-\w+)?|--form(?:-string)?|--upload-file|--json|-[dFT].*"),
     "wget": re.compile(r"--(?:post|body)-(?:data|file)"),
 }
+# curl puts the data into the URL.
+_QUERY_OPTIONS = frozenset(["-G", "--get"])
 # The body that httpie and xh send: `name=value`, `name:=1`.
 _SENT_FIELD = re.compile(r"\w[\w-]*:?=[^=].*")
 _SEND_FIELDS = frozenset(["http", "https", "xh", "gh"])
@@ -145,7 +147,7 @@ def _sends(stage: Stage) -> bool:
         return True
     if stage.program in _SEND_FIELDS:
         return _has_operand(stage, _SENT_FIELD)
-    if stage.program == "curl" and not {"-G", "--get"}.isdisjoint(stage.arguments):
+    if not _QUERY_OPTIONS.isdisjoint(stage.arguments):
         return False
     data_option = _DATA_OPTIONS.get(stage.program)
     return data_option is not None and any(map(data_option.fullmatch, stage.option_names))

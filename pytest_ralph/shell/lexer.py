@@ -11,11 +11,13 @@ import re
 from dataclasses import dataclass, field, replace
 
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|()\n]")
-_REDIRECTION = re.compile(r"(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
+# Not the beginning of `<(…)`, which is a word.
+_REDIRECTION = re.compile(r"(?![<>]\()(\d*)(<<<|<<-?|<>|>>|>\||>&|<&|&>>|&>|[<>])")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 # `app/(shop)/page.tsx`: people do not quote such paths, although a shell needs it.
 _BARE = re.compile(r"(?:[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+|(?<=/)\([\w.-]+\)(?=/))+")
-_BLANK = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n)+")
+# Blanks, continued lines and comments.
+_SKIPPED = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n|(?<![^ \t\n;&|(])#[^\n]*)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
 _EXPANSION = re.compile(r"\$[\w({@*#?$!-]")
 _PLAIN_IN_QUOTES = re.compile(r"[^\"\\$`]+")
@@ -24,10 +26,13 @@ _ESCAPED_IN_QUOTES = re.compile(r"\\([\"\\$`\n])")
 _NESTING = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|[()]", re.DOTALL)
 _MAX_DEPTH = 16
 
-# Keywords that are followed by a command, that end one, and that introduce words.
-_OPENING = frozenset(["if", "then", "else", "elif", "while", "until", "do", "{", "time"])
-_CLOSING = frozenset(["fi", "done", "esac", "}"])
+# Keywords in the place of a program: a command follows, or an operator.
+_KEYWORDS = frozenset("if then else elif fi while until do done esac time { }".split())
+# Keywords that are followed by other words.
 _HEADS = frozenset(["for", "select", "case", "function"])
+# How a word or an operator changes the number of open loops or parentheses.
+_LOOPS = {"do": 1, "done": -1}
+_PARENTHESES = {"(": 1, ")": -1}
 _JOINS = {"\n": ";", ";;": ";", "|&": "|", "(": "", ")": ""}
 
 
@@ -184,7 +189,7 @@ class _Reader:
         operator = ""
         end = len(self.source)
         while self.at < len(self.source):
-            if self._skip_blank():
+            if self._skip_blanks():
                 continue
             redirection = self._redirection()
             if redirection is not None:
@@ -213,31 +218,19 @@ class _Reader:
 
     def _is_keyword(self, word: Word) -> bool:
         """Return whether a word in the place of a program is a keyword, and count open loops."""
-        if word.text == "do":
-            self.loops += 1
-        elif word.text == "done":
-            self.loops = max(self.loops - 1, 0)
-        return word.text in _OPENING or word.text in _CLOSING
+        self.loops = max(self.loops + _LOOPS.get(word.text, 0), 0)
+        return word.text in _KEYWORDS
 
-    def _skip_blank(self) -> bool:
-        """Skip blanks, continued lines or a comment; return whether there was any of them."""
-        blank = _BLANK.match(self.source, self.at)
-        if blank:
-            self.at = blank.end()
-            return True
-        if not self.source.startswith("#", self.at):
+    def _skip_blanks(self) -> bool:
+        """Skip blanks and comments; return whether there were any."""
+        skipped = _SKIPPED.match(self.source, self.at)
+        if skipped is None:
             return False
-        before = self.source[self.at - 1 : self.at]
-        if before not in " \t\n;&|(":
-            return False
-        end = self.source.find("\n", self.at)
-        self.at = len(self.source) if end < 0 else end
+        self.at = skipped.end()
         return True
 
     def _redirection(self) -> Redirection | None:
         """Read a redirection with its target, if one starts here."""
-        if self._at_process_substitution():
-            return None
         match = _REDIRECTION.match(self.source, self.at)
         if not match:
             return None
@@ -249,22 +242,15 @@ class _Reader:
 
     def _target(self) -> str:
         """Read the word behind a redirection, which may be missing."""
-        while self._skip_blank():
-            pass
+        self._skip_blanks()
         if self.at == len(self.source) or _OPERATOR.match(self.source, self.at):
             return ""
         return self._word().text
 
-    def _at_process_substitution(self) -> bool:
-        return self.source.startswith(("<(", ">("), self.at)
-
     def _operator(self, match: re.Match[str]) -> str:
         self.at = match.end()
-        if match[0] == "(":
-            self.parentheses += 1
-        elif match[0] == ")":
-            self.parentheses -= 1
-        elif match[0] == "\n":
+        self.parentheses += _PARENTHESES.get(match[0], 0)
+        if match[0] == "\n":
             self._skip_heredocs()
         return match[0]
 
@@ -289,7 +275,7 @@ class _Reader:
             if bare:
                 parts.append(bare[0])
                 self.at = bare.end()
-            elif self._at_process_substitution():
+            elif self.source.startswith(("<(", ">("), self.at):
                 parts.append(self._parenthesised())
                 literal = False
             elif char.isspace() or char in ";&|()<>":
@@ -322,9 +308,9 @@ class _Reader:
             return char, not first
         return char, char in "#!]"
 
-    def _until(self, quote: str) -> str:
-        """Read a quotation without escapes, up to the quote that closes it."""
-        end = self.source.find(quote, self.at + 1)
+    def _until(self, closing: str) -> str:
+        """Read what has no escapes, up to the character that closes it."""
+        end = self.source.find(closing, self.at + 1)
         if end < 0:
             end = len(self.source)
         text = self.source[self.at + 1 : end]
@@ -368,8 +354,7 @@ class _Reader:
         elif self.source.startswith("$(", start):
             return self._parenthesised()
         elif self.source.startswith("${", start):
-            end = self.source.find("}", start)
-            self.at = len(self.source) if end < 0 else end + 1
+            self._until("}")
         else:
             self.at += 1
         return self.source[start : self.at]
@@ -386,10 +371,7 @@ def _matching(source: str, start: int) -> int:
     """Return the place just after the parenthesis that closes the one at `start`."""
     depth = 0
     for match in _NESTING.finditer(source, start):
-        if match[0] == "(":
-            depth += 1
-        elif match[0] == ")":
-            depth -= 1
+        depth += _PARENTHESES.get(match[0], 0)
         if depth == 0:
             return match.end()
     return len(source)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_ralph.text.toml import parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_ralph.shell.command import Stage
 
 TABLE = Path(__file__).with_name("programs.toml")
 _loading = threading.Lock()
@@ -189,14 +191,13 @@ class Programs:
                 found.append(argument)
         return tuple(found)
 
-    def lists(self, section: Section, key: str, program: str, arguments: Sequence[str]) -> bool:
-        """Whether a call is in a list of the section `stdout` or `hazards` of the table."""
-        entries = _read_list(self._lists[section][key])
-        return entries.contains(program, arguments, self.operands(program, arguments))
+    def listed(self, section: Section, key: str) -> Calls:
+        """Return a list of the section `stdout` or `hazards` of the table."""
+        return _read_list(self._lists[section][key])
 
     def hazard_options(self, key: str) -> frozenset[str]:
         """Return a list of options of the table's `hazards` section."""
-        return _read_list(self._lists["hazards"][key]).names
+        return self.listed("hazards", key).names
 
     def fix_mode(self, program: str, operands: Sequence[str]) -> FixMode | None:
         """Return how a call can fix what it complains about; longer calls come first."""
@@ -228,16 +229,33 @@ class Programs:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
-    """One list of the table: names of programs (or options), and calls of programs."""
+class Calls:
+    """Names of programs (or options), and calls of programs."""
 
     names: frozenset[str]
     calls: Mapping[str, Sequence[Call]]
 
-    def contains(self, program: str, arguments: Sequence[str], operands: Sequence[str]) -> bool:
-        if program in self.names:
+    @classmethod
+    def read(cls, entries: Iterable[str]) -> Calls:
+        """Read names, and calls as they are written: `make ship`."""
+        names: set[str] = set()
+        calls: dict[str, list[Call]] = {}
+        for entry in entries:
+            program, _, arguments = " ".join(entry.split()).partition(" ")
+            if arguments:
+                calls.setdefault(program, []).append(Call.read(arguments.split()))
+            else:
+                names.add(program)
+        return cls(frozenset(names), calls)
+
+    def contain(self, stage: Stage) -> bool:
+        """Whether a stage is one of the calls, or calls one of the programs."""
+        if stage.program in self.names:
             return True
-        return any(call.matches(operands, arguments) for call in self.calls.get(program, ()))
+        for call in self.calls.get(stage.program, ()):
+            if call.matches(stage.operands, stage.arguments):
+                return True
+        return False
 
 
 def load_programs() -> Programs:
@@ -299,16 +317,8 @@ def _read_names(section: Mapping[str, str]) -> dict[str, frozenset[str]]:
 
 
 @cache
-def _read_list(text: str) -> _List:
+def _read_list(text: str) -> Calls:
     """Read a list of names and of calls, when it is first used; with commas in it, it has calls."""
-    if "," not in text:
-        return _List(frozenset(text.split()), {})
-    names: set[str] = set()
-    calls: dict[str, list[Call]] = {}
-    for entry in text.split(","):
-        program, *arguments = entry.split()
-        if arguments:
-            calls.setdefault(program, []).append(Call.read(arguments))
-        else:
-            names.add(program)
-    return _List(frozenset(names), calls)
+    if "," in text:
+        return Calls.read(text.split(","))
+    return Calls(frozenset(text.split()), {})

@@ -9,8 +9,6 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_ralph.shell.command import Stage
-
 # Every command line that changes something outside has one of these words: a verb where the program
 # is used for much else, otherwise the program. Others need not be parsed, which takes longer than
 # starting a small command. The tests compare this with the table of programs.
@@ -30,39 +28,19 @@ def find_remote_change(command: str, additional: Sequence[str] = ()) -> str | No
 
     `additional` are calls that a project adds to the table of programs, such as `make ship`.
     """
-    if not HINT.search(command) and not _mentions(command, additional):
+    if not additional and not HINT.search(command):
         return None
     # Imported here: most commands get no further than the hint.
     from pytest_ralph.shell.command import Command
     from pytest_ralph.shell.hazards import sends_to_variable
+    from pytest_ralph.shell.programs import Calls
 
     # A host in a variable may be any host, unless the command line says that it is this one.
     names_this_machine = THIS_MACHINE.search(command) is not None
+    additional_calls = Calls.read(additional)
     for stage in Command.parse(command).stages:
-        if stage.changes_remote or _is_call(stage, additional):
-            return stage.source or command
+        if stage.changes_remote or additional_calls.contain(stage):
+            return stage.source
         if not names_this_machine and sends_to_variable(stage):
-            return stage.source or command
+            return stage.source
     return None
-
-
-def _mentions(command: str, calls: Sequence[str]) -> bool:
-    for call in calls:
-        program = call.strip().partition(" ")[0]
-        if program and program in command:
-            return True
-    return False
-
-
-def _is_call(stage: Stage, calls: Sequence[str]) -> bool:
-    """Whether a stage is one of the calls: the program, then words that occur in this order."""
-    # Command has loaded it by now.
-    from pytest_ralph.shell.programs import Call
-
-    for call in calls:
-        words = call.split()
-        if words[:1] != [stage.program]:
-            continue
-        if Call.read(words[1:]).matches(stage.operands, stage.arguments):
-            return True
-    return False

@@ -22,6 +22,8 @@ _PATTERN_OPTIONS = frozenset(["-e", "-f"])
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
 _COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
+# What only stands in for a command that failed.
+_FALLBACK = re.compile(r"(?:true|:|exit)(?: .*)?|echo \d+")
 _HTTP_STATUS = re.compile(r"%\{http_code\}")
 
 
@@ -52,9 +54,8 @@ def stands_in(stages: Sequence[Stage]) -> bool:
     first = stages[0]
     if first.before != "||":
         return False
-    if first.program == "echo":
-        return "".join(first.arguments).isdigit()
-    return first.program in ("true", ":", "exit")
+    call = " ".join([first.program, *first.arguments])
+    return _FALLBACK.fullmatch(call) is not None
 
 
 def of_stage(stage: Stage) -> Stdout:
@@ -98,9 +99,6 @@ def _of_search(stage: Stage) -> Stdout:
 def _searches_several_files(stage: Stage) -> bool:
     """Whether a search names several files, a wildcard or a directory to descend into."""
     if "xargs" in stage.launchers or has_option(stage, _RECURSIVE_OPTION):
-        return True
-    if stage.program == "git":
-        # It searches all files, and names even a single one.
         return True
     files = stage.operands
     if _PATTERN_OPTIONS.isdisjoint(stage.arguments):

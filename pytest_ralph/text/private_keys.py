@@ -9,7 +9,6 @@ from pytest_ralph.text.regex import regex
 # What stands in place of a secret.
 MASK = "***"
 KEY_BEGIN = "-----BEGIN "
-KEY_END = "-----END "
 _PRIVATE_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 # From the first line of a key up to its last one, or to the next key or the end of the text.
 _KEY = regex(
@@ -23,6 +22,8 @@ _KEY_LINE = regex(
     r"(?:[A-Za-z0-9+/=]{1,120}|(?:Proc-Type|DEK-Info|Comment|Version|Hash)\s*:.*)[^\w/=]{0,20}"
     # A line of full length behind its number, its file or the time.
     r"|.{0,150}[^A-Za-z0-9+/=][A-Za-z0-9+/=]{60,120}[^\w/=]{0,20}"
+    # An empty line.
+    r"|"
 )
 _LONGEST_KEY_LINE = 300
 # A key in a string literal, with its line ends escaped.
@@ -68,7 +69,7 @@ def _end_of_key(text: str) -> int:
     lines = text[position:].split("\n", _MOST_KEY_LINES)
     for line in lines[:_MOST_KEY_LINES]:
         content = line[:_LONGEST_KEY_LINE].strip()
-        if content and _KEY_LINE.fullmatch(content) is None:
+        if _KEY_LINE.fullmatch(content) is None:
             break
         position += len(line) + 1
     return min(position, len(text))

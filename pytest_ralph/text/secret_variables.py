@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.text.private_keys import KEY_BEGIN, KEY_END
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -45,7 +44,11 @@ SHORTEST = 6
 _TRIVIAL = regex(
     r"(?i)true|false|none|null|yes|no|on|off|enabled|disabled|default|secret|password|passwd|token"
     r"|changeme|test\w*|example|localhost|postgres|root|admin|user|guest|dummy|\d{1,7}|(.)\1*"
+    # All private keys begin and end with the same lines, by which they are found.
+    r"|-----(?:BEGIN|END) [\s\S]*-----"
 )
+# The name of a file in a path with lower case, upper case and a digit.
+_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
 _URL_PASSWORD = regex(r"://[^\s/:@]*:(?P<password>[^\s/@]+)@")
 
 
@@ -54,19 +57,13 @@ def is_secret_name(name: str) -> bool:
     return _HARMLESS_NAME.search(name) is None and _SECRET_NAME.search(name) is not None
 
 
-def _is_vague_name(name: str) -> bool:
-    """Return whether a variable of this name may hold a secret."""
-    return _HARMLESS_NAME.search(name) is None and _VAGUE_NAME.search(name) is not None
-
-
 def secret_values(environ: Mapping[str, str]) -> Iterator[str]:
     """Yield the values of variables that are named like a secret and cannot be guessed.
 
     Also the passwords of URLs, and secrets in JSON such as the credentials of a service.
     """
     for name, value in environ.items():
-        if "://" in value:
-            yield from _passwords_of_urls(value)
+        yield from _passwords_of_urls(value)
         if value.startswith("{"):
             yield from _secrets_in_json(value)
         yield from _parts(name, value)
@@ -81,15 +78,15 @@ def is_worth_hiding(value: str) -> bool:
 
 def _parts(name: str, value: str) -> Iterator[str]:
     """Yield the value of a variable and each of its lines, as far as they are secret."""
-    is_secret = is_secret_name(name)
-    if not is_secret and not _is_vague_name(name):
+    if _HARMLESS_NAME.search(name):
+        return
+    is_secret = _SECRET_NAME.search(name) is not None
+    if not is_secret and not _VAGUE_NAME.search(name):
         return
     for part in {value, *value.splitlines()}:
         stripped = part.strip()
         if not is_secret and _ORDINARY_WORD.fullmatch(stripped):
-            continue
-        # All private keys begin and end with the same lines, by which they are found.
-        if stripped.startswith((KEY_BEGIN, KEY_END)) and stripped.endswith("-----"):
+            # The value of a name that is used for other things as well.
             continue
         if is_worth_hiding(stripped):
             yield part
@@ -97,9 +94,10 @@ def _parts(name: str, value: str) -> Iterator[str]:
 
 def _passwords_of_urls(value: str) -> Iterator[str]:
     """Yield the passwords in URLs, also as they are outside of URLs."""
-    from urllib.parse import unquote
-
     for url in _URL_PASSWORD.finditer(value):
+        # Imported here: few variables hold such URLs.
+        from urllib.parse import unquote
+
         for password in {url["password"], unquote(url["password"])}:
             if is_worth_hiding(password):
                 yield password
@@ -128,20 +126,5 @@ def _is_path(value: str) -> bool:
         return True
     if not value.startswith("/"):
         return False
-    looks_random = any(map(_is_random, value.split("/")))
-    return not looks_random or _exists(value)
-
-
-# With lower case, upper case and a digit.
-_RANDOM = regex(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+=]{12,}")
-
-
-def _is_random(text: str) -> re.Match[str] | None:
-    return _RANDOM.fullmatch(text)
-
-
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(path)  # noqa: PTH110 - also for what is no path
-    except ValueError:
-        return False
+    looks_random = any(map(_RANDOM.fullmatch, value.split("/")))
+    return not looks_random or os.path.exists(value)  # noqa: PTH110 - False for what is no path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.failure.kinds import Kinds
-from pytest_ralph.fixing.repairs import OPT_IN_REPAIRS, REPAIRS
+from pytest_ralph.fixing.repairs import FINDERS
 from pytest_ralph.healing.budget import Budget
 from pytest_ralph.healing.decide import RULES, TaskHistory, budget_spent
 from pytest_ralph.options import OPTIONS
@@ -30,8 +30,10 @@ def test_every_repair_is_on_the_page() -> None:
     named = sorted(code(cells[0])[0] for cells in rows(PAGE, "repair"))
     option = next(option for option in OPTIONS if option.name == "repair")
 
-    assert named == sorted((*REPAIRS, *OPT_IN_REPAIRS)) == sorted(option.choices)
-    assert option.default == ",".join(REPAIRS)
+    found = {name for names in FINDERS.values() for name in names}
+    assert named == sorted(found) == sorted(option.choices)
+    # These choose new versions or download a lot, so that a person has to ask for them.
+    assert found.difference(option.default.split(",")) == {"lock", "playwright"}
 
 
 def test_a_kind_of_the_project_is_found_by_its_indicator(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, ClassVar
 
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.events import rows
+from pytest_ralph.fixing.agents.events import read_error, rows
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event, EventReader
@@ -93,10 +93,6 @@ def _end_turn(event: Event, transcript: Transcript) -> None:
     transcript.add_usage(event.get("usage"))
 
 
-def _read_error(event: Event, transcript: Transcript) -> None:
-    transcript.set_error(event.get("error") or event.get("message"))
-
-
 class Codex(Agent):
     """Codex edits files and runs commands in its own sandbox, which is limited to the project."""
 
@@ -107,8 +103,8 @@ class Codex(Agent):
         "item.started": _start_item,
         "item.completed": _end_item,
         "turn.completed": _end_turn,
-        "turn.failed": _read_error,
-        "error": _read_error,
+        "turn.failed": read_error,
+        "error": read_error,
     }
 
     def arguments(self, launch: Launch) -> list[str]:

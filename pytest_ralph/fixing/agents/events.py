@@ -68,6 +68,11 @@ def rows(event: Event, key: str) -> list[Any]:
     return event.get(key) or []
 
 
+def read_error(event: Event, transcript: Transcript) -> None:
+    """Read an event that is an error."""
+    transcript.set_error(event.get("error") or event.get("message"))
+
+
 def is_banner(line: str) -> bool:
     """Return whether a program says in this line only what it is."""
     return BANNER.fullmatch(line.strip()) is not None

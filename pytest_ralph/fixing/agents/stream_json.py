@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.agents.events import rows, table
+from pytest_ralph.fixing.agents.events import read_error, rows, table
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event, EventReader
@@ -99,10 +99,6 @@ def _read_rate_limit(event: Event, transcript: Transcript) -> None:
         transcript.resets_at = float(resets_at)
 
 
-def _read_error(event: Event, transcript: Transcript) -> None:
-    transcript.set_error(event.get("error") or event.get("message"))
-
-
 def _content(event: Event) -> list[Event]:
     content = table(event, "message").get("content") or []
     if isinstance(content, str):
@@ -116,5 +112,5 @@ STREAM_JSON: dict[str, EventReader] = {
     "result": _read_result,
     "system": _read_system,
     "rate_limit_event": _read_rate_limit,
-    "error": _read_error,
+    "error": read_error,
 }

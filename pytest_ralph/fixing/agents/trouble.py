@@ -120,6 +120,4 @@ def _trouble_in_log(log: str) -> Trouble | None:
 
 def _first_line(text: str) -> str:
     lines = text.strip().splitlines()
-    if not lines:
-        return ""
-    return one_line(lines[0])
+    return one_line(next(iter(lines), ""))

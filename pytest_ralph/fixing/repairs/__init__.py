@@ -15,33 +15,31 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.fixing.repairs.base import Repair
 
-REPAIRS = ("format", "lint", "chmod", "install")
-# These choose new versions or download a lot, so that a person has to ask for them.
-OPT_IN_REPAIRS = ("lock", "playwright")
-# In the order in which they are tried.
-FINDERS = (
-    chmod.find,
-    opt_in.find_lock,
-    opt_in.find_playwright,
-    autofix.find,
-    install.find,
-)
+# What finds a repair, and the names of those that it finds, in the order in which they are tried.
+FINDERS = {
+    chmod.find: {"chmod"},
+    opt_in.find_lock: {"lock"},
+    opt_in.find_playwright: {"playwright"},
+    autofix.find: {"format", "lint"},
+    install.find: {"install"},
+}
 
 
 def find_repair(
     failure: Failure,
     root: Path,
-    allowed: Collection[str] = REPAIRS,
+    allowed: Collection[str],
     *,
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> Repair | None:
-    """Return the repair for `failure`, or None.
+    """Return the repair for `failure` if it has one of the names `allowed`, or None.
 
     Equal repairs do the same, so one that did not help need not be tried again.
     """
-    environ = os.environ if environ is None else environ
     context = RepairContext(failure, root.resolve(), environ, allowed)
-    for find in FINDERS:
+    for find, found in FINDERS.items():
+        if found.isdisjoint(allowed):
+            continue
         repair = find(context)
         if repair is not None:
             return repair

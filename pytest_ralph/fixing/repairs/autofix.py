@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 PURPOSE_OF_KIND = {"format_error": "format", "lint_error": "lint"}
 MAX_FILES = 2000
-MAX_LINES = 20_000
-LONGEST_LINE = 5000
+# Files below a directory that are looked at.
+MOST_FILES_BELOW = 20_000
 
 # How formatters introduce the name of a file that they would change.
 INTRODUCED_FILE = re.compile(
@@ -148,7 +148,10 @@ def _is_built(file: Path, root: Path) -> bool:
 def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path]:
     """Return the project's files that the tool named."""
     for names in _possible_names(context, mode, step):
-        files = _own_files(context, mode, step, names)
+        handled = filter(mode.handles, dict.fromkeys(names))
+        # Several names may mean the same file.
+        own = dict.fromkeys(context.own_files(handled, step.directory))
+        files = [file for file in own if not _is_built(file, context.root)]
         if files:
             return files[:MAX_FILES]
     return []
@@ -156,31 +159,9 @@ def _named_files(context: RepairContext, mode: FixMode, step: Step) -> list[Path
 
 def _possible_names(context: RepairContext, mode: FixMode, step: Step) -> Iterator[Iterable[str]]:
     """Yield what may be the names of files, each time less certain than before."""
-    output = context.failure.raw_output.splitlines()[:MAX_LINES]
-    lines = [line.rstrip() for line in output if len(line) < LONGEST_LINE]
-    yield [*_introduced(lines), *context.failure.files]
-    yield PATH.findall("\n".join(lines))
+    yield [*context.names_in_output(INTRODUCED_FILE), *context.failure.files]
+    yield PATH.findall("\n".join(context.output_lines))
     if step.nested and mode.suffixes:
         # Inside `$(…)` the tool named them to the shell only.
-        below = islice(step.directory.rglob("*"), MAX_LINES)
+        below = islice(step.directory.rglob("*"), MOST_FILES_BELOW)
         yield map(str, below)
-
-
-def _introduced(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        match = INTRODUCED_FILE.match(line)
-        if match is not None and match.lastgroup:
-            yield match[match.lastgroup]
-
-
-def _own_files(
-    context: RepairContext, mode: FixMode, step: Step, names: Iterable[str]
-) -> list[Path]:
-    files: dict[Path, None] = {}
-    for name in dict.fromkeys(names):
-        if not mode.handles(name):
-            continue
-        file = context.own_file(name, step.directory)
-        if file is not None and not _is_built(file, context.root):
-            files[file] = None
-    return list(files)

@@ -25,13 +25,10 @@ DENIED_FILE = re.compile(
     | spawn\ (?P<spawned> \S{1,500} )\ EACCES
     """
 )
-LONGEST_LINE = 2000
 
 
 def find(context: RepairContext) -> Repair | None:
     """Return the repair if the command failed because a script is not executable."""
-    if "chmod" not in context.allowed:
-        return None
     failure = context.failure
     if failure.kind != "permission_denied" and failure.exit_code != NOT_EXECUTABLE:
         return None
@@ -53,28 +50,15 @@ def _scripts(context: RepairContext) -> Iterator[Path]:
     """Yield scripts that the command calls or the output names, and that are not executable."""
     for step in context.steps:
         # Without a slash the shell looks the program up on PATH, not in the project.
-        if "/" not in step.program:
-            continue
-        script = context.own_file(step.program, step.directory)
-        if script is not None and _is_not_executable(script):
-            yield script
+        if "/" in step.program:
+            called = context.own_files([step.program], step.directory)
+            yield from filter(_is_not_executable, called)
 
-    for name in (*context.failure.files, *_denied_files(context.failure.raw_output)):
-        script = context.own_file(name)
-        if script is None or not _is_not_executable(script):
-            continue
+    named = context.own_files([*context.failure.files, *context.names_in_output(DENIED_FILE)])
+    for file in filter(_is_not_executable, named):
         # A file that is only named must look like a program.
-        if _is_program(script):
-            yield script
-
-
-def _denied_files(output: str) -> Iterator[str]:
-    for line in output.splitlines():
-        if len(line) > LONGEST_LINE:
-            continue
-        for match in DENIED_FILE.finditer(line):
-            if match.lastgroup:
-                yield match[match.lastgroup]
+        if _is_program(file):
+            yield file
 
 
 def _is_not_executable(script: Path) -> bool:

@@ -12,10 +12,14 @@ from pytest_ralph.fixing.repairs.indirection import Step, steps
 from pytest_ralph.fixing.repairs.own_files import own_file
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    import re
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pytest_ralph.failure.failure import Failure
+
+MAX_LINES = 20_000
+LONGEST_LINE = 5000
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,26 @@ class RepairContext:
                 return file
         return None
 
+    def own_files(self, names: Iterable[str], base: Path | None = None) -> Iterator[Path]:
+        """Yield the files of the project that `names` mean."""
+        for name in names:
+            file = self.own_file(name, base)
+            if file is not None:
+                yield file
+
+    @cached_property
+    def output_lines(self) -> list[str]:
+        """The lines of the output, without those that are too many or too long to look at."""
+        lines = self.failure.raw_output.splitlines()[:MAX_LINES]
+        return [line.rstrip() for line in lines if len(line) < LONGEST_LINE]
+
+    def names_in_output(self, pattern: re.Pattern[str]) -> Iterator[str]:
+        """Yield what the named groups of a pattern find in the lines of the output."""
+        for line in self.output_lines:
+            for match in pattern.finditer(line):
+                if match.lastgroup:
+                    yield match[match.lastgroup]
+
     def relative(self, path: Path) -> str:
         """Return `path` relative to the root."""
         return path.relative_to(self.root).as_posix()
@@ -67,10 +91,7 @@ class RepairContext:
         them up to the root.
         """
         starts = [step.directory for step in self.steps]
-        for name in self.failure.files:
-            file = self.own_file(name)
-            if file is not None:
-                starts.append(file.parent)
+        starts += [file.parent for file in self.own_files(self.failure.files)]
         starts.append(self.root)
 
         found: dict[Path, None] = {}

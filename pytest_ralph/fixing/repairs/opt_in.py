@@ -73,8 +73,6 @@ MISSING_BROWSER = re.compile(
 
 def find_lock(context: RepairContext) -> Repair | None:
     """Return how to update the lock file that the failed command found to be out of date."""
-    if "lock" not in context.allowed:
-        return None
     for lock in LOCK_FILES:
         if not re.search(lock.is_stale, context.failure.raw_output):
             continue
@@ -101,8 +99,6 @@ def _update(lock: LockFile, name: str, directory: Path) -> Repair:
 
 def find_playwright(context: RepairContext) -> Repair | None:
     """Return the download of the browsers that Playwright lacks."""
-    if "playwright" not in context.allowed:
-        return None
     output = context.failure.raw_output
     if "playwright" not in output.lower() or not MISSING_BROWSER.search(output):
         return None

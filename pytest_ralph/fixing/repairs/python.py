@@ -10,6 +10,7 @@ from pytest_ralph.fixing.repairs import declared, names
 from pytest_ralph.fixing.repairs.interpreter import environment_of, find_interpreter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pytest_ralph.fixing.repairs.context import RepairContext
@@ -45,16 +46,18 @@ class Manager:
 
     lock: str
     argv: tuple[str, ...]
-    extra_option: str
-    group_option: str
+    # By the kind of the group.
+    options: Mapping[str, str]
 
 
 MANAGERS = {
-    "uv": Manager("uv.lock", ("uv", "sync", "--inexact"), "--extra", "--group"),
+    "uv": Manager("uv.lock", ("uv", "sync", "--inexact"), {"extra": "--extra", "group": "--group"}),
     "poetry": Manager(
-        "poetry.lock", ("poetry", "install", "--no-interaction"), "--extras", "--with"
+        "poetry.lock",
+        ("poetry", "install", "--no-interaction"),
+        {"extra": "--extras", "group": "--with"},
     ),
-    "pdm": Manager("pdm.lock", ("pdm", "install"), "-G", "-G"),
+    "pdm": Manager("pdm.lock", ("pdm", "install"), {"extra": "-G", "group": "-G"}),
 }
 
 
@@ -86,13 +89,10 @@ def _by_manager(manager: Manager, directory: Path, missing: str) -> Installation
     own_manifest = _own_manifest(directory, missing)
     if own_manifest:
         return Installation(manager.argv, own_manifest)
-    wanted = names.python_distributions(missing)
-    for group, requirements in declared.python_groups(directory).items():
-        if not _declares(requirements, wanted):
-            continue
+    for group, _ in _declaring_groups(directory, missing):
         if group.name in ("", DEFAULT_GROUP):
             return Installation(manager.argv, PYPROJECT)
-        option = manager.extra_option if group.kind == "extra" else manager.group_option
+        option = manager.options[group.kind]
         return Installation((*manager.argv, option, group.name), PYPROJECT)
     return None
 
@@ -107,12 +107,21 @@ def _by_pip(pip: tuple[str, ...], directory: Path, missing: str) -> Installation
             name = file.relative_to(directory).as_posix()
             return Installation((*pip, "-r", name), name)
 
-    for group, requirements in declared.python_groups(directory).items():
-        if group.poetry or not _declares(requirements, wanted):
-            continue
-        safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
-        return Installation((*pip, *safe), PYPROJECT)
+    for group, requirements in _declaring_groups(directory, missing):
+        if not group.poetry:
+            safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
+            return Installation((*pip, *safe), PYPROJECT)
     return None
+
+
+def _declaring_groups(
+    directory: Path, missing: str
+) -> Iterator[tuple[declared.RequirementGroup, list[str]]]:
+    """Yield the groups in pyproject.toml that declare what is missing, with all they declare."""
+    wanted = names.python_distributions(missing)
+    for group, requirements in declared.python_groups(directory).items():
+        if _declares(requirements, wanted):
+            yield group, requirements
 
 
 def _own_manifest(directory: Path, missing: str) -> str:

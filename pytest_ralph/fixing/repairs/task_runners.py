@@ -120,8 +120,6 @@ def lines_behind(
         return []
     for name in _option_values(arguments, DIRECTORY_OPTIONS):
         directory = (directory / name).resolve()
-    if not directory.is_relative_to(root) or not directory.is_dir():
-        return []
     return list(runner.lines(arguments, directory))
 
 

@@ -74,8 +74,7 @@ class SpecScheduling(LoadScopeScheduling):
         scope, unit = self.workqueue.popitem(last=False)
         workload = self.assigned_work.setdefault(node, {})
         workload[scope] = unit
-        undone = [nodeid for nodeid, done in unit.items() if not done]
-        node.send_runtest_some([self._indices[nodeid] for nodeid in undone])
+        node.send_runtest_some([self._indices[nodeid] for nodeid in _undone(unit)])
 
     def remove_node(self, node: Any) -> str | None:
         """Give the work of a dead worker to others, and return the test that it died in.
@@ -84,7 +83,7 @@ class SpecScheduling(LoadScopeScheduling):
         """
         workload: dict[str, WorkUnit] = self.assigned_work.pop(node)
         crashed = self._crashed_test(node, workload)
-        remaining = {scope: unit for scope, unit in workload.items() if not all(unit.values())}
+        remaining = {scope: unit for scope, unit in workload.items() if _undone(unit)}
         if remaining:
             self.workqueue = OrderedDict({**remaining, **self.workqueue})
             for other in self.assigned_work:
@@ -93,7 +92,7 @@ class SpecScheduling(LoadScopeScheduling):
 
     def _crashed_test(self, node: Any, workload: dict[str, WorkUnit]) -> str | None:
         for unit in workload.values():
-            for nodeid in [nodeid for nodeid, done in unit.items() if not done]:
+            for nodeid in _undone(unit):
                 progress = self._progress_of(node, nodeid)
                 if progress == "waiting":
                     return None
@@ -101,6 +100,10 @@ class SpecScheduling(LoadScopeScheduling):
                 if progress == "running":
                     return nodeid
         return None
+
+
+def _undone(unit: WorkUnit) -> list[str]:
+    return [nodeid for nodeid, done in unit.items() if not done]
 
 
 def _groups_of_specs(nodeids: Sequence[str]) -> dict[str, str]:

@@ -12,13 +12,15 @@ import pytest
 
 from pytest_ralph.failure.failure import Failure
 from pytest_ralph.fixing.file_state import put_back
-from pytest_ralph.fixing.repairs import REPAIRS, find_repair
+from pytest_ralph.fixing.repairs import find_repair
 from pytest_ralph.fixing.snapshot import Snapshots
 from pytest_ralph.running.runner import Runner
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.repairs.base import Repair, RepairResult
 
+# What --ralph-repair allows if it is not given.
+BY_DEFAULT = ("format", "lint", "chmod", "install")
 UGLY = "x = {  'a':1 }\nimport os\n"
 
 
@@ -63,7 +65,7 @@ class Project:
         return done.returncode == 0
 
     def find(self, failure: Failure, *allowed: str) -> Repair | None:
-        return find_repair(failure, self.root, allowed or REPAIRS, environ=self.environ)
+        return find_repair(failure, self.root, allowed or BY_DEFAULT, environ=self.environ)
 
     def repair(self, failure: Failure) -> RepairResult:
         found = self.find(failure)

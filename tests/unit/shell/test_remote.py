@@ -25,6 +25,7 @@ def test_the_hint_covers_the_table() -> None:
         ("npm publish", "npm publish"),
         ("npm run deploy", "npm run deploy"),
         ("make -C web deploy", "make -C web deploy"),
+        ("find . -name '*.tgz' -exec npm publish '{}' +", "npm publish {} +"),
         ("./scripts/deploy.sh prod", "./scripts/deploy.sh prod"),
         ("oc apply -f x.yml", "oc apply -f x.yml"),
         ("jj git push", "jj git push"),
