@@ -19,7 +19,7 @@ _NEVER = words("prose", "never")
 _NEED_OPERANDS = frozenset(
     (
         "ack ag awk bash chmod chown cmp comm cp curl cut diff egrep fgrep grep head jq mkdir mv rg"
-        " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
+        " rm rsync scp sed sh sort tail tar test touch tr uniq unzip wc"
     ).split()
 )
 _INCOMPLETE = frozenset(phrases("prose")["incomplete"])
@@ -44,8 +44,14 @@ _PREFIX = regex(
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
 # A capital only starts a path; a dot ends a sentence, a slash the name of a directory.
 _NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$", re.ASCII)
-# What stands behind the name of a variable, a key or a function.
-_ASSIGNED = regex(r" ?.?=| (?:: |->|\{)")
+# What stands behind the name of a variable, a key or a function: `a = b`, `rows > 0`, `old - new`.
+_ASSIGNED = regex(
+    r" ?.?=| (?:: |->|\{)| [-+*/] | [<>] ?(?:\d+\w*|[a-z]\w*)$| -(?:eq|ne|gt|ge|lt|le) "
+)
+# `node >= 20`, `ruff + mypy`: a program is named, not run.
+_ONLY_NAMED = regex(r" (?:[<>=!]=|[<>]) ?v?\d+(?:\.\d+)*%?$| \+ ")
+# `string | number`
+_CHOICE = regex(r"(?: \| [\w.\[\]<>]+)+")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 # `test result: ok`
@@ -81,6 +87,8 @@ def likeness(text: str) -> Likeness:
     if rest.startswith(" = "):
         # An assignment in some other language or in a configuration file.
         return Likeness.NONE
+    if _ONLY_NAMED.match(rest):
+        return Likeness.NONE
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
 
@@ -99,7 +107,7 @@ def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     body = text.strip()
     first, rest = _split_program(body)
-    if _is_incomplete(body):
+    if _is_incomplete(body) or _ONLY_NAMED.match(rest):
         return False
     if first[1:].endswith(":"):
         # `Test: the form is sent` is a sentence.
@@ -112,6 +120,8 @@ def runs_alone(text: str) -> bool:
     if body.startswith(("/", "{", "<")):
         return False
     if first in _METHODS or first in _NEVER:
+        return False
+    if _is_expression(rest):
         return False
     return _is_typed(body)
 
@@ -211,7 +221,7 @@ def _has_form_of_program(first: str, rest: str) -> bool:
         return False
     if not _NAME.match(first):
         return False
-    if _ASSIGNED.match(rest):
+    if _is_expression(rest):
         return False
     if first.startswith("/"):
         return _ROOTS.match(first) is not None
@@ -237,6 +247,19 @@ def _everyday_likeness(rest: str) -> Likeness:
     if is_short or shows_command(rest):
         return Likeness.SURE
     return Likeness.MAYBE
+
+
+def _is_expression(rest: str) -> bool:
+    """Whether what stands behind a name that is no known program is no argument of a command."""
+    if _ASSIGNED.match(rest):
+        return True
+    if not _CHOICE.fullmatch(rest):
+        return False
+    return not any(map(_may_read_input, rest.split(" | ")[1:]))
+
+
+def _may_read_input(name: str) -> bool:
+    return name in _NEED_OPERANDS or name in _EVERYDAY or _is_program(name)
 
 
 class _Start(NamedTuple):

@@ -43,7 +43,7 @@ _OR = any_of(
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
 _VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
-_LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
+_LIST_JOINT = regex(r"[\s,/]*(?:and|or)?[\s,]*", re.IGNORECASE)
 
 # `(1) `make``, `b) `make test``
 _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
@@ -71,6 +71,15 @@ class Use(Enum):
     NAME = auto()
 
 
+class Name(NamedTuple):
+    """A span that is only named."""
+
+    # How much it looks like a command.
+    likeness: Likeness
+    # Whether it is one of the texts that a command shows.
+    is_shown: bool
+
+
 class Span:
     """A code span of a passage and the words around it, in English."""
 
@@ -79,7 +88,7 @@ class Span:
         pieces: Sequence[Piece],
         index: int,
         earlier: Sequence[str],
-        name_before: Likeness | None,
+        name_before: Name | None,
     ) -> None:
         self.pieces = pieces
         self.index = index
@@ -90,8 +99,7 @@ class Span:
         self.after = in_english(prose(self.following[:1]))
         # The commands of the field before it.
         self.earlier = earlier
-        # How much the span before looks like a command, if it is a name that this one is joined
-        # to: "mentions `a` and `b`".
+        # The span before, if it is a name that this one is joined to: "mentions `a` and `b`".
         self.name_before = name_before if _LIST_JOINT.fullmatch(self.lead) else None
 
     @property
@@ -183,14 +191,37 @@ _HEADING = any_of("heading", rf"(?:(?!{_NO_HEADING}\s)[^\s`]+\s+)*", r"\s*:\s*")
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 
 
+# "lists all targets (`a`, `b`)", "has three keys, `a` and `b`"
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten)"
+_SHOWN_THINGS = any_of(
+    "shown",
+    r"\b",
+    rf"(?:\s+(?:{_BETWEEN}|{one_of('around')}|at least|all|{_COUNT}))*"
+    rf"(?:(?:(?![.;]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
+)
+
+
 def _is_shown(span: Span) -> bool:
-    if not _SHOWN.search(span.lead):
-        return False
     if _USE.match(span.clause):
         return False
     if span.likeness is Likeness.SURE:
-        return not _is_headed(span)
-    return True
+        return bool(_SHOWN.search(span.lead)) and not _is_headed(span)
+    return bool(_SHOWN.search(span.lead) or _SHOWN_THINGS.search(span.lead))
+
+
+# `run`, but not `running`: "`redis` and `nginx` running" tells what is shown.
+_PARTICIPLE = regex(r"\W*\w+ing\b")
+
+
+def _is_in_a_row_of_texts(span: Span) -> bool:
+    """`make help` lists `build`, `test` and `lint`: what is joined to a text is one."""
+    if span.name_before is None or not span.name_before.is_shown:
+        return False
+    if span.likeness is Likeness.SURE:
+        return False
+    # `./fit` prints `done`, and `pytest` passes
+    is_judged = _is_whole_command(span) and _is_judged(span)
+    return not is_judged or bool(_PARTICIPLE.match(span.said_after))
 
 
 def _is_headed(span: Span) -> bool:
@@ -224,12 +255,23 @@ def _is_bare_word(span: Span) -> bool:
     return span.text not in load_programs().alone
 
 
+def _may_be_any_word(span: Span) -> bool:
+    """Whether it is a name that targets and scripts have too: `build`, but not `build.sh`."""
+    if "." in span.text or span.text in _CONSTANT:
+        return False
+    return _is_bare_word(span)
+
+
 def _is_command_line(span: Span) -> bool:
     return span.likeness is Likeness.SURE and span.is_asked_for
 
 
 def _may_be_command_line(span: Span) -> bool:
     return span.likeness is Likeness.MAYBE and span.is_asked_for
+
+
+def _follows_sure_name(span: Span) -> bool:
+    return span.name_before is not None and span.name_before.likeness is Likeness.SURE
 
 
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
@@ -255,7 +297,7 @@ def _is_judged(span: Span) -> bool:
 
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if not _may_be_command_line(span):
+    if not _may_be_command_line(span) or _may_be_any_word(span):
         return False
     if len(span.following) < 2 or not _JOINING.fullmatch(span.said_after):
         return False
@@ -283,6 +325,8 @@ def _stands_by_itself(span: Span) -> bool:
         return True
     if span.said_after.strip(" .,;"):
         return False
+    if _may_be_any_word(span):
+        return False
     last_words = span.before.rpartition("`")[2]
     return not _OUTCOME.search(last_words)
 
@@ -295,6 +339,10 @@ def _is_whole_command(span: Span) -> bool:
 
 
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
+
+
+_SHOWN_RULE = "shown"
+_ROW_RULE = "in a row of texts"
 
 
 class SpanRule(NamedTuple):
@@ -390,7 +438,8 @@ RULES = (
         after=regex(r"\s+to\s+\w", re.IGNORECASE),
         when=_follows_command,
     ),
-    SpanRule("shown", Use.NAME, when=_is_shown),
+    SpanRule(_SHOWN_RULE, Use.NAME, when=_is_shown),
+    SpanRule(_ROW_RULE, Use.NAME, when=_is_in_a_row_of_texts),
     SpanRule(
         "made with",
         Use.OPTIONAL,
@@ -401,7 +450,7 @@ RULES = (
     SpanRule(
         "in a row with a name",
         Use.NAME,
-        when=lambda span: span.name_before is Likeness.SURE,
+        when=_follows_sure_name,
     ),
     SpanRule(
         "step before",
@@ -468,14 +517,16 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
     """Return the commands of a passage, in order; `earlier` are those of the field before it."""
     known = list(earlier)
     chosen: list[tuple[Span, Use]] = []
-    name_before: Likeness | None = None
+    name_before: Name | None = None
     for index, piece in enumerate(passage.pieces):
         if piece.kind == "prose":
             continue
         span = Span(passage.pieces, index, known, name_before)
-        use = use_of(span)
+        rule = _rule_of(span)
+        use = rule.use if rule else Use.NAME
         if use is Use.NAME:
-            name_before = span.likeness
+            is_shown = rule is not None and rule.name in (_SHOWN_RULE, _ROW_RULE)
+            name_before = Name(span.likeness, is_shown)
             continue
         name_before = None
         if _only_starts_a_server(span):
@@ -486,12 +537,12 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
     return _mentions(chosen)
 
 
-def use_of(span: Span) -> Use:
-    """Return what the first rule that applies says."""
+def _rule_of(span: Span) -> SpanRule | None:
+    """Return the first rule that applies; without one, a span is a name."""
     for rule in RULES:
         if rule.applies(span):
-            return rule.use
-    return Use.NAME
+            return rule
+    return None
 
 
 def _only_starts_a_server(span: Span) -> bool:
