@@ -11,7 +11,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
 from pytest_ralph.verify.clauses import tidied
-from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
+from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
@@ -262,13 +262,15 @@ class Reading:
             self._take_words(before)
         is_only = len(found) == 1
         shared = found[-1].after if _speaks_of_all(found) else ""
-        directory = directory_of(found) or self.directory
-        for mention in _with_alternatives(found):
+        directories = directories_of(found, self.directory)
+        has_entered = False
+        for mention, named in zip(_with_alternatives(found), directories, strict=True):
             demands = self._demands_of(mention, shared, is_only)
             if demands is None:
                 continue
             self.unread += demands.unread
 
+            directory = self.directory if has_entered else named
             entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
             if entered and not entered["path"].startswith(".."):
                 # `cd web`, …, `cd api`: both lie in the root.
@@ -277,8 +279,8 @@ class Reading:
             check = demands.applied_to(check)
             self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
             if entered:
-                directory = _joined(directory, entered["path"])
-                self.directory = directory
+                self.directory = _joined(directory, entered["path"])
+                has_entered = True
 
     def _demands_of(self, mention: Mention, shared: str, is_only: bool) -> Demands | None:
         """Return what is said of a command right behind it, or else in another place.

@@ -16,6 +16,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.programs import load_programs
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
+from pytest_ralph.verify.directories import without_directory
 from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
@@ -141,8 +142,12 @@ class Span:
 
     @cached_property
     def said_after(self) -> str:
-        """The words behind it without those in parentheses."""
-        return _PARENTHESES.sub("", self.after)
+        """The words behind it without its directory and those in parentheses."""
+        words = in_english(prose(self.following[:3]))
+        behind_directory = without_directory(words)
+        if behind_directory == words:
+            behind_directory = self.after
+        return _PARENTHESES.sub("", behind_directory)
 
 
 # `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
