@@ -46,7 +46,8 @@ _PLURAL = regex(
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
-    r"\W*(?:there (?:are|is) )?(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
+    r"\W*(?:we )?(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
     r"|less than|fewer than|exactly|returns? |exits? |\d+ )",
     re.IGNORECASE,
 )
@@ -69,6 +70,10 @@ _CLAIM_BEFORE = regex(
     r"(?P<claim>(?=.*\w`?\s+`?\w)(?:[^`]|`[^`]*`)*?)[\s,;.]*"
     r"(?:\b(?:and|then|plus|after|after running)\s*|[;.]\s*)+",
     re.IGNORECASE | re.DOTALL,
+)
+# `The page works on a phone, `make lint` passes`; words that lead to a command claim nothing.
+_CLAIM_BEFORE_COMMA = regex(
+    rf"\W*(?!{one_of('leading')}\b)(?P<claim>\w[^`:]* [^`:]*),\s*", re.IGNORECASE
 )
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
@@ -399,7 +404,7 @@ def _claim_before(words: str) -> str:
     """Return what the words before a command say that the command may not check."""
     if _states_result(words):
         return ""
-    claim = _CLAIM_BEFORE.fullmatch(words)
+    claim = _CLAIM_BEFORE.fullmatch(words) or _CLAIM_BEFORE_COMMA.fullmatch(words)
     if claim:
         return tidied(claim["claim"])
     return tidied(words) if _AMOUNT.search(words) else ""

@@ -58,7 +58,9 @@ _RESULT_OF = any_of(
 )
 # `There are no matches for `x``
 _NONE_IN = regex(
-    r"\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
+    r"\W*(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"(?:exactly |at (?:least|most) )?(?:no|zero|\d+) \w+ (?:of|from|in|by|for)\s*$",
+    re.IGNORECASE,
 )
 
 
@@ -275,6 +277,12 @@ def _may_be_command_line(span: Span) -> bool:
     return span.likeness is Likeness.MAYBE and span.is_asked_for
 
 
+def _is_part_of_result(span: Span) -> bool:
+    if not span.earlier or _is_whole_command(span):
+        return False
+    return span.likeness is not Likeness.SURE
+
+
 def _follows_sure_name(span: Span) -> bool:
     return span.name_before is not None and span.name_before.likeness is Likeness.SURE
 
@@ -346,6 +354,7 @@ def _is_whole_command(span: Span) -> bool:
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
 
 
+_LISTS_TASKS = any_of("lists tasks")
 _SHOWN_RULE = "shown"
 _ROW_RULE = "in a row of texts"
 
@@ -375,6 +384,14 @@ class SpanRule(NamedTuple):
 
 
 RULES = (
+    SpanRule(
+        "lists its tasks",
+        Use.RUN,
+        after=regex(
+            r"\s*(?:now |also |should |must |output )*(?:list|show|print|include)", re.IGNORECASE
+        ),
+        when=lambda span: _LISTS_TASKS.fullmatch(span.text) is not None,
+    ),
     SpanRule("not a command line", Use.NAME, when=lambda span: span.likeness is Likeness.NONE),
     SpanRule(
         "example",
@@ -428,6 +445,15 @@ RULES = (
         Use.OPTIONAL,
         after=any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b"),
     ),
+    # `make tui`, press T
+    SpanRule("used", Use.OPTIONAL, after=any_of("used", r"\W*(?:(?:and|then) )*", r"\b")),
+    # `make check` (run `make setup` first)
+    SpanRule(
+        "in advance",
+        Use.OPTIONAL,
+        after=any_of("in advance", r"\s*", r"\s*(?:[).;]|$)"),
+        when=_follows_command,
+    ),
     # `make check` (troubleshooting: `make clean`)
     SpanRule(
         "aside in front",
@@ -469,6 +495,19 @@ RULES = (
         Use.NAME,
         before=regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE),
         when=_is_bare_word,
+    ),
+    # `./app x` → stderr: `no such file`, exit code: 2
+    SpanRule(
+        "part of the result",
+        Use.NAME,
+        before=any_of("result label", r"\b", r"\s*[:=]\s*$"),
+        when=_is_part_of_result,
+    ),
+    SpanRule(
+        "behind an arrow",
+        Use.NAME,
+        before=regex(r"(?:→|->|=>)\s*$"),
+        when=_is_part_of_result,
     ),
     SpanRule("command line", Use.RUN, when=_is_command_line),
     SpanRule(
