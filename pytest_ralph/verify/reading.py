@@ -75,6 +75,16 @@ _CLAIM_BEFORE = regex(
 _CLAIM_BEFORE_COMMA = regex(
     rf"\W*(?!{one_of('leading')}\b)(?P<claim>\w[^`:]* [^`:]*),\s*", re.IGNORECASE
 )
+# `milk` appears in `./app list`
+_APPEARS_IN = regex(
+    r"[\s,;.]*(?:(?:and|then|verify|check|confirm|that)\s+)*"
+    r"(?P<texts>`[^`]*`(?:(?:, | and |, and )`[^`]*`)*)"
+    r"(?P<not> (?:no longer|does not|do not|doesn't|don't|is not|are not|isn't|aren't|never))?"
+    r" (?:now )?(?:appears?|shows? up|(?:is |are )?"
+    r"(?:listed|shown|visible|present|included|displayed))"
+    r" in(?: the output of)? *",
+    re.IGNORECASE,
+)
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
 _RED_STEP = regex(rf"\bred{_COLON}.*?(?=\bgreen{_COLON})", re.IGNORECASE | re.DOTALL)
@@ -312,6 +322,10 @@ class Reading:
         if expect:
             return expect
         before = mention.before
+        appearing = _APPEARS_IN.fullmatch(before)
+        if appearing:
+            verb = "does not show" if appearing["not"] else "shows"
+            return read_expectations(command, f"{verb} {appearing['texts']}").expect
         if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
             return [EMPTY]
         if is_only and _is_lead(before):

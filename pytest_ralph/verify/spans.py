@@ -52,6 +52,13 @@ _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
 _LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
 # `(unit) `make test`, (in `web`) `npm test``
 _LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
+# `The `make check` command passes`
+_ARTICLE = regex(r"\W*(?:that )?the\s*", re.IGNORECASE)
+_TASK_VERDICT = regex(
+    r"\s*(?:(?:command|script|target|task|step|job|check)\s+)?(?:(?:now|still|should|must)\s+)*"
+    r"(?:pass|succeed|complete|finish|exits?\b|is (?:green|clean)\b|prints?\b|shows?\b|lists?\b)",
+    re.IGNORECASE,
+)
 # `Exit code 2 from `x``, `no errors in `x``
 _RESULT_OF = any_of(
     "result", r"\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
@@ -68,6 +75,8 @@ class Use(Enum):
     """What a span is in the sentence."""
 
     RUN = auto()
+    # Run, before the command that stands in front of it.
+    FIRST = auto()
     # Run only under a condition, or with a value that only a person can fill in.
     OPTIONAL = auto()
     # A name, an example, some output.
@@ -139,6 +148,8 @@ class Span:
             return True
         if _LEADS_TO.search(self.before):
             return True
+        if _ARTICLE.fullmatch(self.clause) and _TASK_VERDICT.match(self.after):
+            return True
         of_result = _RESULT_OF.match(self.clause) or _NONE_IN.match(self.clause)
         return of_result is not None
 
@@ -208,10 +219,16 @@ _SHOWN_THINGS = any_of(
 )
 
 
+# `check the log with `tail a.log``
+_INSTRUMENT = regex(r"\b(?:the|its|all|any)\s+\w+\s+(?:with|via|using|by)\s*$", re.IGNORECASE)
+
+
 def _is_shown(span: Span) -> bool:
     if _USE.match(span.clause):
         return False
     if span.likeness is Likeness.SURE:
+        if _INSTRUMENT.search(span.lead):
+            return False
         return bool(_SHOWN.search(span.lead)) and not _is_headed(span)
     return bool(_SHOWN.search(span.lead) or _SHOWN_THINGS.search(span.lead))
 
@@ -285,6 +302,28 @@ def _is_part_of_result(span: Span) -> bool:
 
 def _follows_sure_name(span: Span) -> bool:
     return span.name_before is not None and span.name_before.likeness is Likeness.SURE
+
+
+_AFTER = regex(r"\bafter(?: running| executing)?\s*$", re.IGNORECASE)
+# The words in front of a step that begins a sentence: `a` passes. After `b`, …
+_BEGINS_WITH_AFTER = regex(r"\W*(?:and |then )?after(?: running| executing)?\s*", re.IGNORECASE)
+
+
+def _is_step(span: Span) -> bool:
+    """Whether it is a command that changes something for those beside it to look at."""
+    if not span.earlier or is_work(span.text):
+        return False
+    return span.likeness is Likeness.SURE
+
+
+def _is_step_first(span: Span) -> bool:
+    begins_sentence = _BEGINS_WITH_AFTER.fullmatch(span.clause) is not None
+    is_in_brackets = span.before.rpartition("(")[2].lower().startswith("after")
+    return _is_step(span) and (is_in_brackets or not begins_sentence)
+
+
+def _is_next_step(span: Span) -> bool:
+    return _is_step(span) and _BEGINS_WITH_AFTER.fullmatch(span.clause) is not None
 
 
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
@@ -483,6 +522,9 @@ RULES = (
         Use.NAME,
         when=_follows_sure_name,
     ),
+    # `ls dist` is empty after `make clean`
+    SpanRule("step first", Use.FIRST, before=_AFTER, when=_is_step_first),
+    SpanRule("next step", Use.RUN, before=_AFTER, when=_is_next_step),
     SpanRule(
         "step before",
         Use.NAME,
@@ -568,6 +610,8 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
         span = Span(passage.pieces, index, known, name_before)
         rule = _rule_of(span)
         use = rule.use if rule else Use.NAME
+        if use is Use.FIRST and not (chosen and _may_come_second(*chosen[-1])):
+            use = Use.NAME
         if use is Use.NAME:
             is_shown = rule is not None and rule.name in (_SHOWN_RULE, _ROW_RULE)
             name_before = Name(span.likeness, is_shown)
@@ -575,10 +619,32 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
         name_before = None
         if _only_starts_a_server(span):
             use = Use.OPTIONAL
-        if use is Use.RUN:
+        if use in (Use.RUN, Use.FIRST):
             known.append(span.text)
         chosen.append((span, use))
-    return _mentions(chosen)
+    return _in_order(_mentions(chosen), [use for _, use in chosen])
+
+
+def _may_come_second(span: Span, use: Use) -> bool:
+    """Whether nothing in front of a command says what is expected of it."""
+    if _RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause):
+        return False
+    return use is Use.RUN
+
+
+def _in_order(found: Sequence[Mention], uses: Sequence[Use]) -> list[Mention]:
+    """Return the commands in the order in which they are run."""
+    ordered: list[Mention] = []
+    for mention, use in zip(found, uses, strict=True):
+        if use is Use.FIRST:
+            second = ordered.pop()
+            words = _AFTER.sub("", second.after).rstrip(" (")
+            # `ls dist` after `make clean` is empty
+            after = words if words.strip() else mention.after
+            ordered += [mention._replace(before="", after=""), second._replace(after=after)]
+        else:
+            ordered.append(mention)
+    return ordered
 
 
 def _rule_of(span: Span) -> SpanRule | None:
