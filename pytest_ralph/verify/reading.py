@@ -36,6 +36,8 @@ _SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNOR
 _FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
+# In front of a list: one of its commands is enough.
+_ONE_IS_ENOUGH = regex(r"\W*(?:either|(?:any |at least )?one of|any of)\b", re.IGNORECASE)
 # "1 in each" is about files.
 _EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # "… and `b` return 3", "… → 0 matches", "… returns nothing"
@@ -48,7 +50,7 @@ _PLURAL = regex(
 _LEAD = regex(
     r"\W*(?:we )?(?:there (?:are|is|(?:should|must|will) be) )?"
     r"(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
-    r"|less than|fewer than|exactly|returns? |exits? |\d+ )",
+    r"|less than|fewer than|exactly|returns? |exits? |\d+ |(?:must|should) )",
     re.IGNORECASE,
 )
 _LEAD_END = regex(
@@ -278,6 +280,7 @@ class Reading:
         is_only = len(found) == 1
         shared = found[-1].after if _speaks_of_all(found) else ""
         directories = directories_of(found, self.directory)
+        is_choice = _ONE_IS_ENOUGH.match(self.common) is not None
         has_entered = False
         for mention, named in zip(_with_alternatives(found), directories, strict=True):
             demands = self._demands_of(mention, shared, is_only)
@@ -292,7 +295,8 @@ class Reading:
                 directory = None
             check = Check(mention.command, directory=directory)
             check = demands.applied_to(check)
-            self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
+            is_alternative = mention.is_alternative or is_choice
+            self.asked.append(Asked(check, is_alternative, mention.is_in_brackets))
             if entered:
                 self.directory = _joined(directory, entered["path"])
                 has_entered = True
