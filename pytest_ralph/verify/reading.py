@@ -270,7 +270,10 @@ class Reading:
             self.unread += demands.unread
         if not check.expect and _states_result(words):
             check = demands.applied_to(check)
-            self.asked[-1] = last._replace(check=check)
+        elif demands.files and not demands.unread:
+            # An item of its own: `dist/app` exists.
+            check = check._replace(files=(*check.files, *demands.files))
+        self.asked[-1] = last._replace(check=check)
 
     def _take_commands(self, found: Sequence[Mention]) -> None:
         """Take the commands of one passage, each with what is said of it."""
