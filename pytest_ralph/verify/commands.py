@@ -285,7 +285,9 @@ _FORMS = (
     ),
     # `scripts/run.sh`, `.venv/bin/mypy`
     (
-        regex(rf"{_SCRIPT_NAME}|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|target/\w+)/(?:.*/)?.[^./]*$"),
+        regex(
+            rf"{_SCRIPT_NAME}|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|scripts?|target/\w+)/(?:.*/)?.[^./]*$"
+        ),
         _PROGRAM,
     ),
     # `./a.txt`

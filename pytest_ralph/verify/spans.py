@@ -468,6 +468,12 @@ RULES = (
         clause=any_of("condition before", r"\W*(?:(?:and|or|then|but|y|e|et),?\s+)?", r"\b"),
     ),
     SpanRule("condition between", Use.OPTIONAL, when=_follows_condition),
+    # `./app` tells the user to run `./app init`
+    SpanRule(
+        "advised",
+        Use.NAME,
+        before=any_of("advised", r"\b", r"\b[^`.;]*\bto (?:re-?)?run:?\s*$"),
+    ),
     SpanRule("instead", Use.NAME, before=any_of("instead", r"\b", r"\s*$")),
     SpanRule(
         "by hand",
@@ -613,8 +619,7 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
         if use is Use.FIRST and not (chosen and _may_come_second(*chosen[-1])):
             use = Use.NAME
         if use is Use.NAME:
-            is_shown = rule is not None and rule.name in (_SHOWN_RULE, _ROW_RULE)
-            name_before = Name(span.likeness, is_shown)
+            name_before = Name(span.likeness, _is_text(span, rule))
             continue
         name_before = None
         if _only_starts_a_server(span):
@@ -645,6 +650,13 @@ def _in_order(found: Sequence[Mention], uses: Sequence[Use]) -> list[Mention]:
         else:
             ordered.append(mention)
     return ordered
+
+
+def _is_text(span: Span, rule: SpanRule | None) -> bool:
+    """Whether a name is one of the texts that something shows, or of the steps that it runs."""
+    if rule is None:
+        return not _is_run_by_reader(span)
+    return rule.name in (_SHOWN_RULE, _ROW_RULE)
 
 
 def _rule_of(span: Span) -> SpanRule | None:
