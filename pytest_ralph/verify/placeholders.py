@@ -21,7 +21,7 @@ _HEADER_LEFT_OUT = regex(
 )
 # `path/to/file`, `test_{module}.py`, `https://your-domain.com`; a search may look for them.
 _NAME_TO_FILL_IN = regex(
-    r"(?<![\w.])path/to/|\byour[-_](?:domain|host|app|project|server|site|url|org|name)\b"
+    r"(?<![\w.])path/to/|\byour[-_]?(?:domain|host|app|project|server|site|url|org|name)\b"
     r"|(?<![$%@\\{\w]){[a-z][a-z_-]+}[\w./-]|[\w/.-](?<!@)\{[a-z][a-z_-]+\}"
 )
 _SEARCH = regex(r"\s*(?:git\s+)?(?:grep|rg|ag|ack|jq|awk|sed|find)\b")

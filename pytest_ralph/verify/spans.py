@@ -558,6 +558,13 @@ RULES = (
         when=_is_part_of_result,
     ),
     SpanRule("command line", Use.RUN, when=_is_command_line),
+    # The lists match `ls tins | wc -l` = 13
+    SpanRule(
+        "amount behind",
+        Use.RUN,
+        after=regex(r"\s*(?:=+|→|->|=>|[<>]=?|≥|≤|returns|prints|is)\s*`?\d", re.IGNORECASE),
+        when=lambda span: span.likeness is Likeness.SURE,
+    ),
     SpanRule(
         "told to run",
         Use.RUN,
