@@ -219,6 +219,8 @@ _SHOWN_THINGS = any_of(
 )
 
 
+# "The new script `make docs` passes"
+_SCRIPT_PASSES = regex(r"\s*(?:now |still |should |must )*(?:pass(?:es)?|succeeds?|exits? 0)\b")
 # `check the log with `tail a.log``
 _INSTRUMENT = regex(r"\b(?:the|its|all|any)\s+\w+\s+(?:with|via|using|by)\s*$", re.IGNORECASE)
 
@@ -227,7 +229,7 @@ def _is_shown(span: Span) -> bool:
     if _USE.match(span.clause):
         return False
     if span.likeness is Likeness.SURE:
-        if _INSTRUMENT.search(span.lead):
+        if _INSTRUMENT.search(span.lead) or _SCRIPT_PASSES.match(span.after):
             return False
         return bool(_SHOWN.search(span.lead)) and not _is_headed(span)
     return bool(_SHOWN.search(span.lead) or _SHOWN_THINGS.search(span.lead))
@@ -394,6 +396,28 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 
 
 _LISTS_TASKS = any_of("lists tasks")
+# `make docs` is added to CI and passes
+_AND_PASSES = regex(
+    r"^[^.;,]*\band (?:it )?(?:passes|succeeds|works|exits|is green)\b", re.IGNORECASE
+)
+# Said to pass in passing: `The new script `make docs` passes`, but not `until `make docs` passes`.
+_PASSES = regex(
+    r"\s*(?:(?:command|script|target|task|job)\s+)?(?:(?:now|still|also|should|must)\s+)*"
+    r"(?:pass(?:es)?|succeeds?|exits? 0|(?:is|stays|remains) (?:green|clean))\b",
+    re.IGNORECASE,
+)
+_ONLY_IN_CASE = regex(
+    r"\b(?:until|before|unless|whether|when|if|once|after|where|while|soon as)\b[^`.;,]*$",
+    re.IGNORECASE,
+)
+
+
+def _is_said_to_pass(span: Span) -> bool:
+    if span.likeness is not Likeness.SURE or span.name_before is not None:
+        return False
+    return not _ONLY_IN_CASE.search(span.clause)
+
+
 _SHOWN_RULE = "shown"
 _ROW_RULE = "in a row of texts"
 
@@ -484,6 +508,7 @@ RULES = (
         "described",
         Use.NAME,
         after=any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b"),
+        when=lambda span: _AND_PASSES.search(span.said_after) is None,
     ),
     SpanRule(
         "observed",
@@ -558,6 +583,7 @@ RULES = (
         when=_is_part_of_result,
     ),
     SpanRule("command line", Use.RUN, when=_is_command_line),
+    SpanRule("said to pass", Use.RUN, after=_PASSES, when=_is_said_to_pass),
     # The lists match `ls tins | wc -l` = 13
     SpanRule(
         "amount behind",
