@@ -72,22 +72,17 @@ def directories_of(found: Sequence[Mention], given: str | None) -> list[str | No
     The words in front of a command name that of all behind it. Those behind a list name that of the
     whole list. `given` is the directory of the passage.
     """
+    behind = [_named_behind(found, index) for index in range(len(found))]
+    for index in reversed(range(1, len(found))):
+        is_in_list = _JOINT.fullmatch(found[index].before) is not None
+        if is_in_list and behind[index - 1] is None:
+            behind[index - 1] = behind[index]
+
     places: list[str | None] = []
     for index, mention in enumerate(found):
-        if _ROOT.search(mention.before):
-            given = None
-        given = _named_before(mention, is_first=index == 0) or given
-        is_in_root = _ROOT.match(mention.after) is not None
-        places.append(None if is_in_root else given)
-
-    named = [_named_behind(found, index) for index in range(len(found))]
-    for index in reversed(range(len(found))):
-        goes_on = index + 1 < len(found) and _JOINT.fullmatch(found[index + 1].before)
-        if goes_on and named[index] is None:
-            named[index] = named[index + 1]
-        place = named[index] or places[index]
-        is_named = place is not None and _names(found[index].command, place)
-        places[index] = None if is_named else place
+        given = _named_before(mention, given, is_first=index == 0)
+        place = given if behind[index] is None else behind[index]
+        places.append(_unless_named(mention.command, place))
     return places
 
 
@@ -102,28 +97,40 @@ def without_directory(words: str) -> str:
     return words
 
 
-def _named_before(mention: Mention, *, is_first: bool) -> str | None:
+def _named_before(mention: Mention, given: str | None, *, is_first: bool) -> str | None:
+    """Return the directory that holds from here on."""
     if is_first and _AHEAD.match(mention.before):
         return directory_ahead(mention.before)
+    if _ROOT.search(mention.before):
+        given = None
     named = _RIGHT_BEFORE.search(mention.before)
-    is_behind_another = named is not None and not is_first and not named["joint"].strip()
+    if named is None:
+        return given
+    is_behind_another = not is_first and not named["joint"].strip()
     if is_behind_another and not _HEADING.fullmatch(mention.before):
         # `npm ci` in `web`, `npm test`: said of the first.
-        return None
-    return _name_in(named)
+        return given
+    return _name_in(named) or given
 
 
 def _named_behind(found: Sequence[Mention], index: int) -> str | None:
-    if index + 1 < len(found) and _HEADING.fullmatch(found[index + 1].before):
+    """Return the directory that is named behind a command; an empty name stands for the root."""
+    mention, *following = found[index : index + 2]
+    if any(_HEADING.fullmatch(one.before) for one in following):
         return None
-    return _name_in(_BEHIND.match(found[index].after))
+    if _ROOT.match(mention.after):
+        return ""
+    return _name_in(_BEHIND.match(mention.after))
 
 
-def _names(command: str, directory: str) -> bool:
-    """Whether a command names a directory itself, so that it runs in the root: `ls web/dist`."""
+def _unless_named(command: str, directory: str | None) -> str | None:
+    """Return None for a command that names the directory itself, as in `ls web/dist`."""
+    if not directory:
+        return None
     name = re.escape(directory)
     changes = rf"(?:\bcd|-C|--(?:prefix|dir|cwd))[ =](?:\./)?{name}(?![\w-])"
-    return re.search(rf"(?<![\w./-])(?:\./)?{name}/|{changes}", command) is not None
+    is_named = re.search(rf"(?<![\w./-])(?:\./)?{name}/|{changes}", command)
+    return None if is_named else directory
 
 
 def _name_in(match: re.Match[str] | None) -> str | None:

@@ -52,8 +52,9 @@ _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
 _LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
 # `(unit) `make test`, (in `web`) `npm test``
 _LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
+_LEADS = (_OR, _LABEL_IN_BRACKETS, _LEADS_TO)
 # `The `make check` command passes`
-_ARTICLE = regex(r"\W*(?:that )?the\s*", re.IGNORECASE)
+_ARTICLE = regex(r"\W*(?:that )?the\s*$", re.IGNORECASE)
 _TASK_VERDICT = regex(
     r"\s*(?:(?:command|script|target|task|step|job|check)\s+)?(?:(?:now|still|should|must)\s+)*"
     r"(?:pass|succeed|complete|finish|exits?\b|is (?:green|clean)\b|prints?\b|shows?\b|lists?\b)",
@@ -140,15 +141,9 @@ class Span:
 
         "Fixes the crash in `npm run build`" mentions one in passing.
         """
-        if self.is_offered:
-            return True
         if self.text.lstrip().startswith("&&"):
             return True
-        if _LABEL_IN_BRACKETS.search(self.before):
-            return True
-        if _LEADS_TO.search(self.before):
-            return True
-        if _ARTICLE.fullmatch(self.clause) and _TASK_VERDICT.match(self.after):
+        if any(lead.search(self.before) for lead in _LEADS):
             return True
         of_result = _RESULT_OF.match(self.clause) or _NONE_IN.match(self.clause)
         return of_result is not None
@@ -307,8 +302,10 @@ def _follows_sure_name(span: Span) -> bool:
 
 
 _AFTER = regex(r"\bafter(?: running| executing)?\s*$", re.IGNORECASE)
-# The words in front of a step that begins a sentence: `a` passes. After `b`, …
-_BEGINS_WITH_AFTER = regex(r"\W*(?:and |then )?after(?: running| executing)?\s*", re.IGNORECASE)
+# `npm test` passes. After `make build`, …
+_BEGINS_WITH_AFTER = regex(
+    r"(?:^|[.;:]\s+)(?:and |then |but )?after(?: running| executing)?\s*$", re.IGNORECASE
+)
 
 
 def _is_step(span: Span) -> bool:
@@ -316,16 +313,6 @@ def _is_step(span: Span) -> bool:
     if not span.earlier or is_work(span.text):
         return False
     return span.likeness is Likeness.SURE
-
-
-def _is_step_first(span: Span) -> bool:
-    begins_sentence = _BEGINS_WITH_AFTER.fullmatch(span.clause) is not None
-    is_in_brackets = span.before.rpartition("(")[2].lower().startswith("after")
-    return _is_step(span) and (is_in_brackets or not begins_sentence)
-
-
-def _is_next_step(span: Span) -> bool:
-    return _is_step(span) and _BEGINS_WITH_AFTER.fullmatch(span.clause) is not None
 
 
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
@@ -412,10 +399,12 @@ _ONLY_IN_CASE = regex(
 )
 
 
+def _is_sure(span: Span) -> bool:
+    return span.likeness is Likeness.SURE
+
+
 def _is_said_to_pass(span: Span) -> bool:
-    if span.likeness is not Likeness.SURE or span.name_before is not None:
-        return False
-    return not _ONLY_IN_CASE.search(span.clause)
+    return _is_sure(span) and not _ONLY_IN_CASE.search(span.clause)
 
 
 _SHOWN_RULE = "shown"
@@ -553,9 +542,9 @@ RULES = (
         Use.NAME,
         when=_follows_sure_name,
     ),
+    SpanRule("next step", Use.RUN, before=_BEGINS_WITH_AFTER, when=_is_step),
     # `ls dist` is empty after `make clean`
-    SpanRule("step first", Use.FIRST, before=_AFTER, when=_is_step_first),
-    SpanRule("next step", Use.RUN, before=_AFTER, when=_is_next_step),
+    SpanRule("step first", Use.FIRST, before=_AFTER, when=_is_step),
     SpanRule(
         "step before",
         Use.NAME,
@@ -584,12 +573,13 @@ RULES = (
     ),
     SpanRule("command line", Use.RUN, when=_is_command_line),
     SpanRule("said to pass", Use.RUN, after=_PASSES, when=_is_said_to_pass),
+    SpanRule("with an article", Use.RUN, clause=_ARTICLE, after=_TASK_VERDICT, when=_is_sure),
     # The lists match `ls tins | wc -l` = 13
     SpanRule(
         "amount behind",
         Use.RUN,
         after=regex(r"\s*(?:=+|→|->|=>|[<>]=?|≥|≤|returns|prints|is)\s*`?\d", re.IGNORECASE),
-        when=lambda span: span.likeness is Likeness.SURE,
+        when=_is_sure,
     ),
     SpanRule(
         "told to run",

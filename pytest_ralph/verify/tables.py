@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, is_only_words, likeness
 from pytest_ralph.verify.vocabulary import any_of
 
-_RULER = regex(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_RULER = r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*"
+_TABLE = regex(
+    rf"^(?P<head>[^\n]*\|[^\n]*)\n(?=[^\n]*\|){_RULER}(?P<rows>(?:\n[^\n]*\|[^\n]*)+)",
+    re.MULTILINE,
+)
 # A cell ends at a bar outside backticks.
 _CELL = regex(r"(?:`[^`]*`|\\\||[^|`])*")
 _COMMAND_COLUMN = any_of("command column", r"\W*", r"\W*")
@@ -20,33 +25,22 @@ class _Columns(NamedTuple):
     """Which columns of a table hold the commands and what is expected of them."""
 
     command: int
-    result: int | None
+    # -1 stands for none: rows get an empty cell at their end.
+    result: int = -1
 
 
 def with_lists_for_tables(text: str) -> str:
     """Return a field with a list in place of each table that has a column of commands."""
-    if "|" not in text:
-        return text
-    lines = text.split("\n")
-    kept: list[str] = []
-    columns: _Columns | None = None
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if "|" not in line:
-            columns = None
-        if columns is None and _starts_table(line, following):
-            columns = _columns(_cells(line))
-            if columns:
-                kept.append("")
-                continue
-        if columns is None:
-            kept.append(line)
-        elif not _RULER.fullmatch(line):
-            kept.append(_item(_cells(line), columns) or line)
-    return "\n".join(kept)
+    return _TABLE.sub(_as_list, text) if "|" in text else text
 
 
-def _starts_table(line: str, following: str) -> bool:
-    return "|" in line and "|" in following and _RULER.fullmatch(following) is not None
+def _as_list(table: re.Match[str]) -> str:
+    columns = _columns(_cells(table["head"]))
+    if columns is None:
+        return table[0]
+    rows = table["rows"].strip("\n").split("\n")
+    items = [_item(_cells(row), columns) or row for row in rows]
+    return "\n".join(["", *items])
 
 
 def _cells(line: str) -> list[str]:
@@ -62,28 +56,24 @@ def _cells(line: str) -> list[str]:
 
 
 def _columns(heads: list[str]) -> _Columns | None:
-    command: int | None = None
-    result: int | None = None
-    for index, head in enumerate(heads):
-        if _COMMAND_COLUMN.fullmatch(head):
-            command = index
-        elif _RESULT_COLUMN.fullmatch(head):
-            result = index
-    return None if command is None else _Columns(command, result)
+    commands = [index for index, head in enumerate(heads) if _COMMAND_COLUMN.fullmatch(head)]
+    results = [index for index, head in enumerate(heads) if _RESULT_COLUMN.fullmatch(head)]
+    if not commands:
+        return None
+    return _Columns(commands[-1], *results[-1:])
 
 
 def _item(cells: list[str], columns: _Columns) -> str:
     """Return a row as an item: `- Tests: `npm test` → 12 passed`; empty if it has no command."""
-    cells += [""] * (columns.command + 1 - len(cells))
+    cells += [""] * (1 + max(columns) - len(cells))
+    cells.append("")
     command = cells[columns.command]
-    is_command = likeness(command.strip("`")) is Likeness.SURE
-    if is_command and "`" not in command and not is_only_words(command):
-        command = f"`{command}`"
-    result = ""
-    if columns.result is not None and columns.result < len(cells):
-        result = cells[columns.result]
-    if not is_command and not result:
+    result = cells[columns.result]
+    line = command.strip("`")
+    if likeness(line) is Likeness.SURE and not is_only_words(line):
+        command = f"`{line}`"
+    elif not result:
         return ""
     name = ", ".join(filter(_HAS_LETTER.search, cells[: columns.command]))
-    lead = f"{name}: " if name and columns.result != 0 else ""
-    return f"- {lead}{command} → {result}" if result else f"- {lead}{command}"
+    item = f"{name}: {command}" if name else command
+    return f"- {item} → {result}" if result else f"- {item}"
