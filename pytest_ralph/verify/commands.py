@@ -29,8 +29,11 @@ _READ_INPUT = {
     "grep": regex(r"-\w*[efrR]\w*|--recursive"),
     "jq": regex(r"-\w*[fn]\w*|--null-input"),
 }
-# `curl test`, `curl GET /x`: there is no address to call.
-_NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
+# `curl test`, `curl GET /x`: there is no address to call. `node >= 20`, `ruff + mypy`: names.
+_ONLY_NAMED = regex(
+    r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))"
+    r"|\S+ +(?:(?:[<>=!]=|[<>]) ?v?\d+(?:\.\d+)*%?$|\+ )"
+)
 _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -48,8 +51,6 @@ _NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$
 _ASSIGNED = regex(
     r" ?.?=| (?:: |->|\{)| [-+*/] | [<>] ?(?:\d+\w*|[a-z]\w*)$| -(?:eq|ne|gt|ge|lt|le) "
 )
-# `node >= 20`, `ruff + mypy`: a program is named, not run.
-_ONLY_NAMED = regex(r" (?:[<>=!]=|[<>]) ?v?\d+(?:\.\d+)*%?$| \+ ")
 # `string | number`
 _CHOICE = regex(r"(?: \| [\w.\[\]<>]+)+")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
@@ -87,8 +88,6 @@ def likeness(text: str) -> Likeness:
     if rest.startswith(" = "):
         # An assignment in some other language or in a configuration file.
         return Likeness.NONE
-    if _ONLY_NAMED.match(rest):
-        return Likeness.NONE
     if program in _SHELL_WORDS:
         return Likeness.SURE if rest else Likeness.NONE
 
@@ -107,7 +106,7 @@ def runs_alone(text: str) -> bool:
     """Whether `text`, which is all that a field holds, is a command; it may be an unknown word."""
     body = text.strip()
     first, rest = _split_program(body)
-    if _is_incomplete(body) or _ONLY_NAMED.match(rest):
+    if _is_incomplete(body):
         return False
     if first[1:].endswith(":"):
         # `Test: the form is sent` is a sentence.
@@ -177,7 +176,7 @@ def _is_incomplete(text: str) -> bool:
     """Whether a program is named without what it needs: `curl -I`, `docker build`, `psql <`."""
     if text in _INCOMPLETE or text.endswith(("<", "|", "&&")):
         return True
-    if _NO_ADDRESS.match(text):
+    if _ONLY_NAMED.match(text):
         return True
     first, *arguments = text.split() or [""]
     if "--version" in arguments:
@@ -286,7 +285,8 @@ _FORMS = (
     # `scripts/run.sh`, `.venv/bin/mypy`
     (
         regex(
-            rf"{_SCRIPT_NAME}|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|scripts?|target/\w+)/(?:.*/)?.[^./]*$"
+            rf"{_SCRIPT_NAME}"
+            r"|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|scripts?|target/\w+)/(?:.*/)?.[^./]*$"
         ),
         _PROGRAM,
     ),

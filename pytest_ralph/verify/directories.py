@@ -33,7 +33,8 @@ _NO_PLACE = r"(?!\s+(?:mode|branch|page|route|profile|format|repo|repository)\b)
 _BEHIND = regex(
     r"[ ,;—–-]*\(?(?:(?:run|all|both|each|executed)\s+)*"
     rf"(?:{_IN}(?:{_AFTER_KIND}|{_CALLED}|(?:the\s+)?(?P<path>{_PATH}))"
-    rf"|\b(?:from|from\s+within|inside|within)\s+(?:the\s+)?(?P<name>{_NAME})){_ONLY_ONE}{_NO_PLACE}\)?"
+    rf"|\b(?:from|from\s+within|inside|within)\s+(?:the\s+)?(?P<name>{_NAME}))"
+    rf"{_ONLY_ONE}{_NO_PLACE}\)?"
     rf"|\s*\(in\s+(?:the\s+)?(?P<bracketed>{_NAME})\)",
     re.IGNORECASE,
 )
@@ -46,7 +47,8 @@ _AHEAD = regex(
 )
 # Right before a command: `…; in `web`: `, `…, and from the web directory run `
 _RIGHT_BEFORE = regex(
-    rf"(?P<joint>[.;,(:]\s*|\b(?:and|then|run)\s+|^\s*){_PLACE}\)?\s*[:,]?\s*(?:(?:run|execute):?\s*)?$",
+    rf"(?P<joint>[.;,(:]\s*|\b(?:and|then|run)\s+|^\s*){_PLACE}"
+    r"\)?\s*[:,]?\s*(?:(?:run|execute):?\s*)?$",
     re.IGNORECASE,
 )
 _HEADING = regex(rf"\s*{_PLACE}\s*:\s*", re.IGNORECASE)
