@@ -56,7 +56,8 @@ _LEADS = (_OR, _LABEL_IN_BRACKETS, _LEADS_TO)
 # `The `make check` command passes`
 _ARTICLE = regex(r"\W*(?:that )?the\s*$", re.IGNORECASE)
 _TASK_VERDICT = regex(
-    r"\s*(?:(?:command|script|target|task|step|job|check)\s+)?(?:(?:now|still|should|must)\s+)*"
+    r"\s*(?:(?:command|script|target|task|step|job|check|output)\s+)?"
+    r"(?:(?:now|still|should|must)\s+)*"
     r"(?:pass|succeed|complete|finish|exits?\b|is (?:green|clean)\b|prints?\b|shows?\b|lists?\b)",
     re.IGNORECASE,
 )
@@ -315,6 +316,13 @@ def _is_step(span: Span) -> bool:
     return span.likeness is Likeness.SURE
 
 
+_ENDING = frozenset(("format", "lint", "test", "types"))
+
+
+def _may_wait_for_user(span: Span) -> bool:
+    return Command.parse(span.text).last.role not in _ENDING
+
+
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 
 
@@ -504,8 +512,19 @@ RULES = (
         Use.OPTIONAL,
         after=any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b"),
     ),
+    SpanRule(
+        "rollback",
+        Use.OPTIONAL,
+        before=any_of("rollback", r"\b", r"\s*:\s*$"),
+        when=lambda span: is_work(span.text),
+    ),
     # `make tui`, press T
-    SpanRule("used", Use.OPTIONAL, after=any_of("used", r"\W*(?:(?:and|then) )*", r"\b")),
+    SpanRule(
+        "used",
+        Use.OPTIONAL,
+        after=any_of("used", r"\s*(?:[,—–-]|\band\b|\bthen\b)\s*(?:(?:and|then) )*"),
+        when=_may_wait_for_user,
+    ),
     # `make check` (run `make setup` first)
     SpanRule(
         "in advance",
