@@ -52,12 +52,13 @@ _RIGHT_BEFORE = regex(
     re.IGNORECASE,
 )
 _HEADING = regex(rf"\s*{_PLACE}\s*:\s*", re.IGNORECASE)
+_FILE = regex(r"[^/.]\.[a-zA-Z]\w{0,4}$")
 # What joins the items of a list of commands.
 _JOINT = regex(r"[\s,&+]*(?:and|or|then)?\s*", re.IGNORECASE)
 # Where every command runs anyway.
 _ROOT = regex(
     r"[\s(,]*\b(?:from|in|at)\s(?:the\s)?(?:(?:repo|repository|project|workspace)(?:'s)?\s)?root"
-    r"(?:\s(?:directory|folder))?\b\)?",
+    r"(?:\s(?:directory|folder))?\b(?! of\b)\)?",
     re.IGNORECASE,
 )
 _NO_DIRECTORY = frozenset(phrases("prose")["no directory"])
@@ -131,7 +132,8 @@ def _unless_named(command: str, directory: str | None) -> str | None:
         return None
     name = re.escape(directory)
     changes = rf"(?:\bcd|-C|--(?:prefix|dir|cwd))[ =](?:\./)?{name}(?![\w-])"
-    is_named = re.search(rf"(?<![\w./-])(?:\./)?{name}/|{changes}", command)
+    end = r"(?![\w-])" if "/" in directory else "/"
+    is_named = re.search(rf"(?<![\w./-])(?:\./)?{name}{end}|{changes}", command)
     return None if is_named else directory
 
 
@@ -139,7 +141,10 @@ def _name_in(match: re.Match[str] | None) -> str | None:
     if match is None:
         return None
     written = match[match.lastgroup or 0]
-    name = written.strip("`\"'").rstrip("/")
+    name = written.strip("`\"'")
+    if _FILE.search(name):
+        return None
+    name = name.rstrip("/")
     if name.lower() in _NO_DIRECTORY or name.startswith(".."):
         return None
     return name or None

@@ -256,6 +256,8 @@ def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) ->
         ("`npm test` in light/dark mode", None),
         ("`npm test` in `web/package.json`", None),
         ("`npm test` in `web/` and `api/`", None),
+        ("In `web/app.ts`, `sum` is exported; `npm test` passes", None),
+        ("`npm test -w packages/core` in `packages/core`", None),
         ("`npm test` in `feature/web` branch", None),
         ("`npm test` in `../web`", None),
         ("`ls web/dist` in `web/`", None),
