@@ -33,7 +33,7 @@ _LABEL = regex(
 )
 # A comma ends a command, but not in `cut -d, -f2`.
 _COMMA = r"(?<!\s-[dFst])(?<![=\s]),\s"
-_NEXT_COMMAND = regex(rf"{_COMMA}(?:and\s)?")
+_NEXT_COMMAND = regex(rf"{_COMMA}(?:and\s)?|\s(?:and|\+|/)\s")
 _NEXT_STATEMENT = regex(r";\s+(?:and\s+|then\s+)?|(?<=\w)\.\s+")
 # What only prepares the shell for the command behind it, or is a part of a loop.
 _PREPARES = regex(
@@ -42,7 +42,7 @@ _PREPARES = regex(
 )
 # Where the command ends and words about it begin.
 _REMARK = regex(
-    rf"{_COMMA}|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)|\s{one_of('remark')}",
+    rf"{_COMMA}|(?<=\w):\s|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)|\s{one_of('remark')}",
     re.IGNORECASE,
 )
 # `Files are gone: test -f a returns 1`
@@ -119,7 +119,7 @@ def _split_line(line: str) -> list[str]:
     """
     if not line.strip():
         return []
-    parts = _split_at(_NEXT_COMMAND, line)
+    parts = _split_at(_NEXT_COMMAND, _LABEL.sub("", _BULLET.sub("", line).strip()))
     if len(parts) > 1 and all(likeness(part) is Likeness.SURE for part in parts):
         return parts
     # `npm test passes; grep x f returns nothing`

@@ -19,7 +19,7 @@ _NEVER = words("prose", "never")
 _NEED_OPERANDS = frozenset(
     (
         "ack ag awk bash chmod chown cmp comm cp curl cut diff egrep fgrep grep head jq mkdir mv rg"
-        " rm rsync scp sed sh sort tail tar touch tr uniq unzip wc"
+        " rm rsync scp sed sh sort tail tar test touch tr uniq unzip wc"
     ).split()
 )
 _INCOMPLETE = frozenset(phrases("prose")["incomplete"])
@@ -29,8 +29,11 @@ _READ_INPUT = {
     "grep": regex(r"-\w*[efrR]\w*|--recursive"),
     "jq": regex(r"-\w*[fn]\w*|--null-input"),
 }
-# `curl test`, `curl GET /x`: there is no address to call.
-_NO_ADDRESS = regex(r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))")
+# `curl test`, `curl GET /x`: there is no address to call. `node >= 20`, `ruff + mypy`: names.
+_ONLY_NAMED = regex(
+    r"(?:curl|wget) (?![^\n]*(?:https?:|localhost|\$|(?<=[ \t])-|\w\.\w|:\d))"
+    r"|\S+ +(?:(?:[<>=!]=|[<>]) ?v?\d+(?:\.\d+)*%?$|\+ )"
+)
 _METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 # Where programs and checkouts lie; any other absolute path is a route or a slash command.
 _ROOTS = regex(
@@ -44,8 +47,12 @@ _PREFIX = regex(
 _PLAIN_NAME = regex(r"[a-z][a-z0-9_-]*$")
 # A capital only starts a path; a dot ends a sentence, a slash the name of a directory.
 _NAME = regex(r"(?![-@+\d])(?![A-Z][^/]*$)(?:[\w.~@+-]|\$\{?\w+\}?|/)+(?<![./])$", re.ASCII)
-# What stands behind the name of a variable, a key or a function.
-_ASSIGNED = regex(r" ?.?=| (?:: |->|\{)")
+# What stands behind the name of a variable, a key or a function: `a = b`, `rows > 0`, `old - new`.
+_ASSIGNED = regex(
+    r" ?.?=| (?:: |->|\{)| [-+*/] | [<>] ?(?:\d+\w*|[a-z]\w*)$| -(?:eq|ne|gt|ge|lt|le) "
+)
+# `string | number`
+_CHOICE = regex(r"(?: \| [\w.\[\]<>]+)+")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
 # `test result: ok`
@@ -113,6 +120,8 @@ def runs_alone(text: str) -> bool:
         return False
     if first in _METHODS or first in _NEVER:
         return False
+    if _is_expression(rest):
+        return False
     return _is_typed(body)
 
 
@@ -167,7 +176,7 @@ def _is_incomplete(text: str) -> bool:
     """Whether a program is named without what it needs: `curl -I`, `docker build`, `psql <`."""
     if text in _INCOMPLETE or text.endswith(("<", "|", "&&")):
         return True
-    if _NO_ADDRESS.match(text):
+    if _ONLY_NAMED.match(text):
         return True
     first, *arguments = text.split() or [""]
     if "--version" in arguments:
@@ -211,7 +220,7 @@ def _has_form_of_program(first: str, rest: str) -> bool:
         return False
     if not _NAME.match(first):
         return False
-    if _ASSIGNED.match(rest):
+    if _is_expression(rest):
         return False
     if first.startswith("/"):
         return _ROOTS.match(first) is not None
@@ -239,6 +248,19 @@ def _everyday_likeness(rest: str) -> Likeness:
     return Likeness.MAYBE
 
 
+def _is_expression(rest: str) -> bool:
+    """Whether what stands behind a name that is no known program is no argument of a command."""
+    if _ASSIGNED.match(rest):
+        return True
+    if not _CHOICE.fullmatch(rest):
+        return False
+    return not any(map(_may_read_input, rest.split(" | ")[1:]))
+
+
+def _may_read_input(name: str) -> bool:
+    return name in _NEED_OPERANDS or name in _EVERYDAY or _is_program(name)
+
+
 class _Start(NamedTuple):
     """How likely a line is a command that starts with a word of some form.
 
@@ -262,7 +284,10 @@ _FORMS = (
     ),
     # `scripts/run.sh`, `.venv/bin/mypy`
     (
-        regex(rf"{_SCRIPT_NAME}|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|target/\w+)/(?:.*/)?.[^./]*$"),
+        regex(
+            rf"{_SCRIPT_NAME}"
+            r"|(?:.*/)?(?:\.?v?env|bin|\.bin|sbin|scripts?|target/\w+)/(?:.*/)?.[^./]*$"
+        ),
         _PROGRAM,
     ),
     # `./a.txt`

@@ -11,6 +11,7 @@ import pyromark
 from pytest_ralph.text.markdown import closing_backtick, dedent, heredoc_delimiter, is_open
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import QUOTED
+from pytest_ralph.verify.tables import with_lists_for_tables
 from pytest_ralph.verify.translate import in_english
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def read_passages(text: str) -> tuple[Passage | Script, ...]:
     long_span = _long_span(source)
     if long_span is not None:
         return (long_span,)
+    source = with_lists_for_tables(source)
     source = _QUOTE_MARK.sub(r"\n\1\\>", source.replace("\\`", _ESCAPED))
     return tuple(_Collector(source).collect())
 

@@ -19,6 +19,12 @@ _HEADER_LEFT_OUT = regex(
     r"[:=] ?(?:\w+ )?\.\.\.[\"']|(?:(?:-H|--header|\bWHERE)\b[^\n]*[:= ]|\s-[km] [\"'])"
     r"<[A-Za-z][\w-]*>[\"';]"
 )
+# `path/to/file`, `test_{module}.py`, `https://your-domain.com`; a search may look for them.
+_NAME_TO_FILL_IN = regex(
+    r"(?<![\w.])path/to/|\byour[-_]?(?:domain|host|app|project|server|site|url|org|name)\b"
+    r"|(?<![$%@\\{\w]){[a-z][a-z_-]+}[\w./-]|[\w/.-](?<!@)\{[a-z][a-z_-]+\}"
+)
+_SEARCH = regex(r"\s*(?:git\s+)?(?:grep|rg|ag|ack|jq|awk|sed|find)\b")
 _NAME_IN_BRACES = r"(?<![$%@\\{])\{[A-Za-z_][\w-]*\}"
 _HTTP = regex(r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s[^|;\n]*")
 _TEMPLATE = regex(
@@ -44,6 +50,8 @@ def has_placeholder(command: str) -> bool:
     if _IN_BRACKETS.search(_NOT_RUN.sub("Q", command)):
         return True
     if _HEADER_LEFT_OUT.search(command):
+        return True
+    if not _SEARCH.match(command) and _NAME_TO_FILL_IN.search(_NOT_RUN.sub("Q", command)):
         return True
     if any(_TEMPLATE.search(_SENT.sub(" ", request)) for request in _HTTP.findall(command)):
         return True

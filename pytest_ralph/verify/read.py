@@ -18,7 +18,7 @@ MAX_LENGTH = 50_000
 # How much of a field is shown as the reason why a person has to look.
 _MAX_REASON = 500
 # A command that holds one of these may have a comment, or a value that a person has to fill in.
-_LOOK_CLOSER = ("#", "<", "{", "…", "...")
+_LOOK_CLOSER = ("#", "<", "{", "…", "...", "path/to/", "your")
 _POWERSHELL = "needs PowerShell: "
 _MIXED = "alternatives mixed with other commands: "
 _POWERSHELL_FENCE = regex(r"(?:```|~~~)[ \t]*(?:powershell|pwsh|ps1)\b", re.IGNORECASE)

@@ -11,7 +11,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
 from pytest_ralph.verify.clauses import tidied
-from pytest_ralph.verify.directories import directory_ahead, directory_of, without_directory
+from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
@@ -36,6 +36,8 @@ _SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNOR
 _FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
+# In front of a list: one of its commands is enough.
+_ONE_IS_ENOUGH = regex(r"\W*(?:either|(?:any |at least )?one of|any of)\b", re.IGNORECASE)
 # "1 in each" is about files.
 _EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
 # "… and `b` return 3", "… → 0 matches", "… returns nothing"
@@ -46,8 +48,9 @@ _PLURAL = regex(
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
-    r"\W*(?:there (?:are|is) )?(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
-    r"|less than|fewer than|exactly|returns? |exits? |\d+ )",
+    r"\W*(?:we )?(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
+    r"|less than|fewer than|exactly|returns? |exits? |\d+ |(?:must|should) )",
     re.IGNORECASE,
 )
 _LEAD_END = regex(
@@ -69,6 +72,20 @@ _CLAIM_BEFORE = regex(
     r"(?P<claim>(?=.*\w`?\s+`?\w)(?:[^`]|`[^`]*`)*?)[\s,;.]*"
     r"(?:\b(?:and|then|plus|after|after running)\s*|[;.]\s*)+",
     re.IGNORECASE | re.DOTALL,
+)
+# `The page works on a phone, `make lint` passes`; words that lead to a command claim nothing.
+_CLAIM_BEFORE_COMMA = regex(
+    rf"\W*(?!{one_of('leading')}\b)(?P<claim>\w[^`:]* [^`:]*),\s*", re.IGNORECASE
+)
+# `milk` appears in `./app list`
+_APPEARS_IN = regex(
+    r"[\s,;.]*(?:(?:and|then|verify|check|confirm|that)\s+)*"
+    r"(?P<texts>`[^`]*`(?:(?:, | and |, and )`[^`]*`)*)"
+    r"(?P<not> (?:no longer|does not|do not|doesn't|don't|is not|are not|isn't|aren't|never))?"
+    r" (?:now )?(?:appears?|shows? up|(?:is |are )?"
+    r"(?:listed|shown|visible|present|included|displayed))"
+    r" in(?: the output of)? *",
+    re.IGNORECASE,
 )
 # `RED: … fails. GREEN: … passes`: only GREEN counts, because the task is done by then.
 _COLON = r"\b[^:\n`]{0,20}[:—–-]"
@@ -253,7 +270,10 @@ class Reading:
             self.unread += demands.unread
         if not check.expect and _states_result(words):
             check = demands.applied_to(check)
-            self.asked[-1] = last._replace(check=check)
+        elif demands.files and not demands.unread:
+            # An item of its own: `dist/app` exists.
+            check = check._replace(files=(*check.files, *demands.files))
+        self.asked[-1] = last._replace(check=check)
 
     def _take_commands(self, found: Sequence[Mention]) -> None:
         """Take the commands of one passage, each with what is said of it."""
@@ -262,23 +282,27 @@ class Reading:
             self._take_words(before)
         is_only = len(found) == 1
         shared = found[-1].after if _speaks_of_all(found) else ""
-        directory = directory_of(found) or self.directory
-        for mention in _with_alternatives(found):
+        directories = directories_of(found, self.directory)
+        is_choice = _ONE_IS_ENOUGH.match(self.common) is not None
+        has_entered = False
+        for mention, named in zip(_with_alternatives(found), directories, strict=True):
             demands = self._demands_of(mention, shared, is_only)
             if demands is None:
                 continue
             self.unread += demands.unread
 
+            directory = self.directory if has_entered else named
             entered = _ENTERS_DIRECTORY.fullmatch(mention.command)
             if entered and not entered["path"].startswith(".."):
                 # `cd web`, …, `cd api`: both lie in the root.
                 directory = None
             check = Check(mention.command, directory=directory)
             check = demands.applied_to(check)
-            self.asked.append(Asked(check, mention.is_alternative, mention.is_in_brackets))
+            is_alternative = mention.is_alternative or is_choice
+            self.asked.append(Asked(check, is_alternative, mention.is_in_brackets))
             if entered:
-                directory = _joined(directory, entered["path"])
-                self.directory = directory
+                self.directory = _joined(directory, entered["path"])
+                has_entered = True
 
     def _demands_of(self, mention: Mention, shared: str, is_only: bool) -> Demands | None:
         """Return what is said of a command right behind it, or else in another place.
@@ -305,6 +329,10 @@ class Reading:
         if expect:
             return expect
         before = mention.before
+        appearing = _APPEARS_IN.fullmatch(before)
+        if appearing:
+            verb = "does not show" if appearing["not"] else "shows"
+            return read_expectations(command, f"{verb} {appearing['texts']}").expect
         if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
             return [EMPTY]
         if is_only and _is_lead(before):
@@ -397,7 +425,7 @@ def _claim_before(words: str) -> str:
     """Return what the words before a command say that the command may not check."""
     if _states_result(words):
         return ""
-    claim = _CLAIM_BEFORE.fullmatch(words)
+    claim = _CLAIM_BEFORE.fullmatch(words) or _CLAIM_BEFORE_COMMA.fullmatch(words)
     if claim:
         return tidied(claim["claim"])
     return tidied(words) if _AMOUNT.search(words) else ""

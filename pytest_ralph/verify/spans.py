@@ -16,6 +16,7 @@ from pytest_ralph.shell.command import Command
 from pytest_ralph.shell.programs import load_programs
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness, without_prompt
+from pytest_ralph.verify.directories import without_directory
 from pytest_ralph.verify.passages import prose
 from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.translate import in_english
@@ -43,7 +44,7 @@ _OR = any_of(
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
 _VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
-_LIST_JOINT = regex(r"[\s,]*(?:and|or)?[\s,]*", re.IGNORECASE)
+_LIST_JOINT = regex(r"[\s,/]*(?:and|or)?[\s,]*", re.IGNORECASE)
 
 # `(1) `make``, `b) `make test``
 _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
@@ -51,13 +52,24 @@ _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
 _LEADS_TO = any_of("leads to", rf"{_NUMBERING}|(?:^|[^\w\s)])\s*$|\b", rf"\s+(?:{_BETWEEN}\s+)*$")
 # `(unit) `make test`, (in `web`) `npm test``
 _LABEL_IN_BRACKETS = regex(r"(?:^|[,;.:—–]|\b(?:and|then|plus))\s*\([^()]*\)\s*$", re.IGNORECASE)
+_LEADS = (_OR, _LABEL_IN_BRACKETS, _LEADS_TO)
+# `The `make check` command passes`
+_ARTICLE = regex(r"\W*(?:that )?the\s*$", re.IGNORECASE)
+_TASK_VERDICT = regex(
+    r"\s*(?:(?:command|script|target|task|step|job|check|output)\s+)?"
+    r"(?:(?:now|still|should|must)\s+)*"
+    r"(?:pass|succeed|complete|finish|exits?\b|is (?:green|clean)\b|prints?\b|shows?\b|lists?\b)",
+    re.IGNORECASE,
+)
 # `Exit code 2 from `x``, `no errors in `x``
 _RESULT_OF = any_of(
     "result", r"\W*(?:the |no |zero |nothing |at \w+ )*", r"\b[^`]*\b(?:of|from|in|by|for)\s*$"
 )
 # `There are no matches for `x``
 _NONE_IN = regex(
-    r"\W*(?:there (?:are|is) )?(?:no|zero) \w+ (?:of|from|in|by|for)\s*$", re.IGNORECASE
+    r"\W*(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"(?:exactly |at (?:least|most) )?(?:no|zero|\d+) \w+ (?:of|from|in|by|for)\s*$",
+    re.IGNORECASE,
 )
 
 
@@ -65,10 +77,21 @@ class Use(Enum):
     """What a span is in the sentence."""
 
     RUN = auto()
+    # Run, before the command that stands in front of it.
+    FIRST = auto()
     # Run only under a condition, or with a value that only a person can fill in.
     OPTIONAL = auto()
     # A name, an example, some output.
     NAME = auto()
+
+
+class Name(NamedTuple):
+    """A span that is only named."""
+
+    # How much it looks like a command.
+    likeness: Likeness
+    # Whether it is one of the texts that a command shows.
+    is_shown: bool
 
 
 class Span:
@@ -79,7 +102,7 @@ class Span:
         pieces: Sequence[Piece],
         index: int,
         earlier: Sequence[str],
-        name_before: Likeness | None,
+        name_before: Name | None,
     ) -> None:
         self.pieces = pieces
         self.index = index
@@ -90,8 +113,7 @@ class Span:
         self.after = in_english(prose(self.following[:1]))
         # The commands of the field before it.
         self.earlier = earlier
-        # How much the span before looks like a command, if it is a name that this one is joined
-        # to: "mentions `a` and `b`".
+        # The span before, if it is a name that this one is joined to: "mentions `a` and `b`".
         self.name_before = name_before if _LIST_JOINT.fullmatch(self.lead) else None
 
     @property
@@ -120,21 +142,21 @@ class Span:
 
         "Fixes the crash in `npm run build`" mentions one in passing.
         """
-        if self.is_offered:
-            return True
         if self.text.lstrip().startswith("&&"):
             return True
-        if _LABEL_IN_BRACKETS.search(self.before):
-            return True
-        if _LEADS_TO.search(self.before):
+        if any(lead.search(self.before) for lead in _LEADS):
             return True
         of_result = _RESULT_OF.match(self.clause) or _NONE_IN.match(self.clause)
         return of_result is not None
 
     @cached_property
     def said_after(self) -> str:
-        """The words behind it without those in parentheses."""
-        return _PARENTHESES.sub("", self.after)
+        """The words behind it without its directory and those in parentheses."""
+        words = in_english(prose(self.following[:3]))
+        behind_directory = without_directory(words)
+        if behind_directory == words:
+            behind_directory = self.after
+        return _PARENTHESES.sub("", behind_directory)
 
 
 # `…, and if it is installed, `b` and `c``: what joins the clauses, or a capital, shows that the
@@ -183,14 +205,45 @@ _HEADING = any_of("heading", rf"(?:(?!{_NO_HEADING}\s)[^\s`]+\s+)*", r"\s*:\s*")
 _LOOKS_UP = regex(r"(?:! *)?(?:grep|egrep|rg|test|\[|jq|find|awk) +\S+ +\S")
 
 
+# "lists all targets (`a`, `b`)", "has three keys, `a` and `b`"
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten)"
+_SHOWN_THINGS = any_of(
+    "shown",
+    r"\b",
+    rf"(?:\s+(?:{_BETWEEN}|{one_of('around')}|at least|all|{_COUNT}))*"
+    rf"(?:(?:(?![.;]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
+)
+
+
+# "The new script `make docs` passes"
+_SCRIPT_PASSES = regex(r"\s*(?:now |still |should |must )*(?:pass(?:es)?|succeeds?|exits? 0)\b")
+# `check the log with `tail a.log``
+_INSTRUMENT = regex(r"\b(?:the|its|all|any)\s+\w+\s+(?:with|via|using|by)\s*$", re.IGNORECASE)
+
+
 def _is_shown(span: Span) -> bool:
-    if not _SHOWN.search(span.lead):
-        return False
     if _USE.match(span.clause):
         return False
     if span.likeness is Likeness.SURE:
-        return not _is_headed(span)
-    return True
+        if _INSTRUMENT.search(span.lead) or _SCRIPT_PASSES.match(span.after):
+            return False
+        return bool(_SHOWN.search(span.lead)) and not _is_headed(span)
+    return bool(_SHOWN.search(span.lead) or _SHOWN_THINGS.search(span.lead))
+
+
+# `run`, but not `running`: "`redis` and `nginx` running" tells what is shown.
+_PARTICIPLE = regex(r"\W*\w+ing\b")
+
+
+def _is_in_a_row_of_texts(span: Span) -> bool:
+    """`make help` lists `build`, `test` and `lint`: what is joined to a text is one."""
+    if span.name_before is None or not span.name_before.is_shown:
+        return False
+    if span.likeness is Likeness.SURE:
+        return False
+    # `./fit` prints `done`, and `pytest` passes
+    is_judged = _is_whole_command(span) and _is_judged(span)
+    return not is_judged or bool(_PARTICIPLE.match(span.said_after))
 
 
 def _is_headed(span: Span) -> bool:
@@ -224,12 +277,50 @@ def _is_bare_word(span: Span) -> bool:
     return span.text not in load_programs().alone
 
 
+def _may_be_any_word(span: Span) -> bool:
+    """Whether it is a name that targets and scripts have too: `build`, but not `build.sh`."""
+    if "." in span.text or span.text in _CONSTANT:
+        return False
+    return _is_bare_word(span)
+
+
 def _is_command_line(span: Span) -> bool:
     return span.likeness is Likeness.SURE and span.is_asked_for
 
 
 def _may_be_command_line(span: Span) -> bool:
     return span.likeness is Likeness.MAYBE and span.is_asked_for
+
+
+def _is_part_of_result(span: Span) -> bool:
+    if not span.earlier or _is_whole_command(span):
+        return False
+    return span.likeness is not Likeness.SURE
+
+
+def _follows_sure_name(span: Span) -> bool:
+    return span.name_before is not None and span.name_before.likeness is Likeness.SURE
+
+
+_AFTER = regex(r"\bafter(?: running| executing)?\s*$", re.IGNORECASE)
+# `npm test` passes. After `make build`, …
+_BEGINS_WITH_AFTER = regex(
+    r"(?:^|[.;:]\s+)(?:and |then |but )?after(?: running| executing)?\s*$", re.IGNORECASE
+)
+
+
+def _is_step(span: Span) -> bool:
+    """Whether it is a command that changes something for those beside it to look at."""
+    if not span.earlier or is_work(span.text):
+        return False
+    return span.likeness is Likeness.SURE
+
+
+_ENDING = frozenset(("format", "lint", "test", "types"))
+
+
+def _may_wait_for_user(span: Span) -> bool:
+    return Command.parse(span.text).last.role not in _ENDING
 
 
 _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
@@ -255,7 +346,7 @@ def _is_judged(span: Span) -> bool:
 
 def _is_in_a_row(span: Span) -> bool:
     """`make` and `make test`: what is joined to a command is one."""
-    if not _may_be_command_line(span):
+    if not _may_be_command_line(span) or _may_be_any_word(span):
         return False
     if len(span.following) < 2 or not _JOINING.fullmatch(span.said_after):
         return False
@@ -283,6 +374,8 @@ def _stands_by_itself(span: Span) -> bool:
         return True
     if span.said_after.strip(" .,;"):
         return False
+    if _may_be_any_word(span):
+        return False
     last_words = span.before.rpartition("`")[2]
     return not _OUTCOME.search(last_words)
 
@@ -295,6 +388,35 @@ def _is_whole_command(span: Span) -> bool:
 
 
 _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d", re.IGNORECASE)
+
+
+_LISTS_TASKS = any_of("lists tasks")
+# `make docs` is added to CI and passes
+_AND_PASSES = regex(
+    r"^[^.;,]*\band (?:it )?(?:passes|succeeds|works|exits|is green)\b", re.IGNORECASE
+)
+# Said to pass in passing: `The new script `make docs` passes`, but not `until `make docs` passes`.
+_PASSES = regex(
+    r"\s*(?:(?:command|script|target|task|job)\s+)?(?:(?:now|still|also|should|must)\s+)*"
+    r"(?:pass(?:es)?|succeeds?|exits? 0|(?:is|stays|remains) (?:green|clean))\b",
+    re.IGNORECASE,
+)
+_ONLY_IN_CASE = regex(
+    r"\b(?:until|before|unless|whether|when|if|once|after|where|while|soon as)\b[^`.;,]*$",
+    re.IGNORECASE,
+)
+
+
+def _is_sure(span: Span) -> bool:
+    return span.likeness is Likeness.SURE
+
+
+def _is_said_to_pass(span: Span) -> bool:
+    return _is_sure(span) and not _ONLY_IN_CASE.search(span.clause)
+
+
+_SHOWN_RULE = "shown"
+_ROW_RULE = "in a row of texts"
 
 
 class SpanRule(NamedTuple):
@@ -322,6 +444,14 @@ class SpanRule(NamedTuple):
 
 
 RULES = (
+    SpanRule(
+        "lists its tasks",
+        Use.RUN,
+        after=regex(
+            r"\s*(?:now |also |should |must |output )*(?:list|show|print|include)", re.IGNORECASE
+        ),
+        when=lambda span: _LISTS_TASKS.fullmatch(span.text) is not None,
+    ),
     SpanRule("not a command line", Use.NAME, when=lambda span: span.likeness is Likeness.NONE),
     SpanRule(
         "example",
@@ -359,6 +489,12 @@ RULES = (
         clause=any_of("condition before", r"\W*(?:(?:and|or|then|but|y|e|et),?\s+)?", r"\b"),
     ),
     SpanRule("condition between", Use.OPTIONAL, when=_follows_condition),
+    # `./app` tells the user to run `./app init`
+    SpanRule(
+        "advised",
+        Use.NAME,
+        before=any_of("advised", r"\b", r"\b[^`.;]*\bto (?:re-?)?run:?\s*$"),
+    ),
     SpanRule("instead", Use.NAME, before=any_of("instead", r"\b", r"\s*$")),
     SpanRule(
         "by hand",
@@ -369,11 +505,32 @@ RULES = (
         "described",
         Use.NAME,
         after=any_of("described", r"\s*(?:(?:command|script|step|line|call)\s+)?", r"\b"),
+        when=lambda span: _AND_PASSES.search(span.said_after) is None,
     ),
     SpanRule(
         "observed",
         Use.OPTIONAL,
         after=any_of("noted", r"\W*(?:and|then|and then|to)\s+", r"\b"),
+    ),
+    SpanRule(
+        "rollback",
+        Use.OPTIONAL,
+        before=any_of("rollback", r"\b", r"\s*:\s*$"),
+        when=lambda span: is_work(span.text),
+    ),
+    # `make tui`, press T
+    SpanRule(
+        "used",
+        Use.OPTIONAL,
+        after=any_of("used", r"\s*(?:[,—–-]|\band\b|\bthen\b)\s*(?:(?:and|then) )*"),
+        when=_may_wait_for_user,
+    ),
+    # `make check` (run `make setup` first)
+    SpanRule(
+        "in advance",
+        Use.OPTIONAL,
+        after=any_of("in advance", r"\s*", r"\s*(?:[).;]|$)"),
+        when=_follows_command,
     ),
     # `make check` (troubleshooting: `make clean`)
     SpanRule(
@@ -390,7 +547,8 @@ RULES = (
         after=regex(r"\s+to\s+\w", re.IGNORECASE),
         when=_follows_command,
     ),
-    SpanRule("shown", Use.NAME, when=_is_shown),
+    SpanRule(_SHOWN_RULE, Use.NAME, when=_is_shown),
+    SpanRule(_ROW_RULE, Use.NAME, when=_is_in_a_row_of_texts),
     SpanRule(
         "made with",
         Use.OPTIONAL,
@@ -401,8 +559,11 @@ RULES = (
     SpanRule(
         "in a row with a name",
         Use.NAME,
-        when=lambda span: span.name_before is Likeness.SURE,
+        when=_follows_sure_name,
     ),
+    SpanRule("next step", Use.RUN, before=_BEGINS_WITH_AFTER, when=_is_step),
+    # `ls dist` is empty after `make clean`
+    SpanRule("step first", Use.FIRST, before=_AFTER, when=_is_step),
     SpanRule(
         "step before",
         Use.NAME,
@@ -416,7 +577,29 @@ RULES = (
         before=regex(r"\b(?:via|using|with|through|by|in)\s+(?:the\s+)?$", re.IGNORECASE),
         when=_is_bare_word,
     ),
+    # `./app x` → stderr: `no such file`, exit code: 2
+    SpanRule(
+        "part of the result",
+        Use.NAME,
+        before=any_of("result label", r"\b", r"\s*[:=]\s*$"),
+        when=_is_part_of_result,
+    ),
+    SpanRule(
+        "behind an arrow",
+        Use.NAME,
+        before=regex(r"(?:→|->|=>)\s*$"),
+        when=_is_part_of_result,
+    ),
     SpanRule("command line", Use.RUN, when=_is_command_line),
+    SpanRule("said to pass", Use.RUN, after=_PASSES, when=_is_said_to_pass),
+    SpanRule("with an article", Use.RUN, clause=_ARTICLE, after=_TASK_VERDICT, when=_is_sure),
+    # The lists match `ls tins | wc -l` = 13
+    SpanRule(
+        "amount behind",
+        Use.RUN,
+        after=regex(r"\s*(?:=+|→|->|=>|[<>]=?|≥|≤|returns|prints|is)\s*`?\d", re.IGNORECASE),
+        when=_is_sure,
+    ),
     SpanRule(
         "told to run",
         Use.RUN,
@@ -468,30 +651,62 @@ def find_commands(passage: Passage, earlier: Sequence[str]) -> list[Mention]:
     """Return the commands of a passage, in order; `earlier` are those of the field before it."""
     known = list(earlier)
     chosen: list[tuple[Span, Use]] = []
-    name_before: Likeness | None = None
+    name_before: Name | None = None
     for index, piece in enumerate(passage.pieces):
         if piece.kind == "prose":
             continue
         span = Span(passage.pieces, index, known, name_before)
-        use = use_of(span)
+        rule = _rule_of(span)
+        use = rule.use if rule else Use.NAME
+        if use is Use.FIRST and not (chosen and _may_come_second(*chosen[-1])):
+            use = Use.NAME
         if use is Use.NAME:
-            name_before = span.likeness
+            name_before = Name(span.likeness, _is_text(span, rule))
             continue
         name_before = None
         if _only_starts_a_server(span):
             use = Use.OPTIONAL
-        if use is Use.RUN:
+        if use in (Use.RUN, Use.FIRST):
             known.append(span.text)
         chosen.append((span, use))
-    return _mentions(chosen)
+    return _in_order(_mentions(chosen), [use for _, use in chosen])
 
 
-def use_of(span: Span) -> Use:
-    """Return what the first rule that applies says."""
+def _may_come_second(span: Span, use: Use) -> bool:
+    """Whether nothing in front of a command says what is expected of it."""
+    if _RESULT_OF.match(span.clause) or _NONE_IN.match(span.clause):
+        return False
+    return use is Use.RUN
+
+
+def _in_order(found: Sequence[Mention], uses: Sequence[Use]) -> list[Mention]:
+    """Return the commands in the order in which they are run."""
+    ordered: list[Mention] = []
+    for mention, use in zip(found, uses, strict=True):
+        if use is Use.FIRST:
+            second = ordered.pop()
+            words = _AFTER.sub("", second.after).rstrip(" (")
+            # `ls dist` after `make clean` is empty
+            after = words if words.strip() else mention.after
+            ordered += [mention._replace(before="", after=""), second._replace(after=after)]
+        else:
+            ordered.append(mention)
+    return ordered
+
+
+def _is_text(span: Span, rule: SpanRule | None) -> bool:
+    """Whether a name is one of the texts that something shows, or of the steps that it runs."""
+    if rule is None:
+        return not _is_run_by_reader(span)
+    return rule.name in (_SHOWN_RULE, _ROW_RULE)
+
+
+def _rule_of(span: Span) -> SpanRule | None:
+    """Return the first rule that applies; without one, a span is a name."""
     for rule in RULES:
         if rule.applies(span):
-            return rule.use
-    return Use.NAME
+            return rule
+    return None
 
 
 def _only_starts_a_server(span: Span) -> bool:

@@ -250,12 +250,45 @@ def test_an_expectation_finds_its_command(text: str, wanted: list[list[str]]) ->
         ("`npm test` from the project root directory", None),
         ("`npm test` in that directory", None),
         ("`npm test` in `web` is green", None),
+        ("Run `npm test` in `packages/core`", "packages/core"),
+        ("`npm test` in `web/` passes", "web"),
+        ("`npm test` (run from `web/`)", "web"),
+        ("`npm test` in light/dark mode", None),
+        ("`npm test` in `web/package.json`", None),
+        ("`npm test` in `web/` and `api/`", None),
+        ("In `web/app.ts`, `sum` is exported; `npm test` passes", None),
+        ("`npm test -w packages/core` in `packages/core`", None),
+        ("`npm test` in `feature/web` branch", None),
+        ("`npm test` in `../web`", None),
+        ("`ls web/dist` in `web/`", None),
+        ("`npm --prefix web test` from `web/`", None),
+        ("Remove the import from `web`; run `npm test`", None),
+        ("All files in the `web` directory are typed: `npm test`", None),
         ("`ls` shows 3 files in the `dist` directory", None),
     ],
 )
 def test_prose_may_name_the_working_directory(text: str, directory: str | None) -> None:
     (check,) = read_verify(text).checks
     assert check.directory == directory
+
+
+@pytest.mark.parametrize(
+    ("text", "directories"),
+    [
+        ("`cargo check`, `cargo test`, and `cargo clippy` from `core`", ["core", "core", "core"]),
+        ("`make` from `api/` passes, `npm test` from `web/` passes", ["api", "web"]),
+        ("`make` in `api/` and `npm test` in `web/`", ["api", "web"]),
+        ("In `api/`: `make`; in `web/`: `npm test`", ["api", "web"]),
+        ("In `api`: `make`\nIn `web`: `npm test`", ["api", "web"]),
+        ("`make` passes and `npm test` from `web/`", [None, "web"]),
+        ("From `web/`: `npm test`; from the repo root: `make`", ["web", None]),
+        ("- `npm test` (from `web/`)\n- `pytest` (from `api/`)", ["web", "api"]),
+    ],
+)
+def test_each_command_has_the_directory_that_is_said_of_it(
+    text: str, directories: list[str | None]
+) -> None:
+    assert [check.directory for check in read_verify(text).checks] == directories
 
 
 @pytest.mark.parametrize(
