@@ -64,8 +64,6 @@ _IN_APPOSITION = regex(
 )
 # `[done]` at the end says how far the author has come.
 _TAG = regex(r"(?<=\w) +\[[a-z]+\]\W*$", re.IGNORECASE)
-# The cell of a table behind that of the command.
-_CELL = regex(r"^\s*\|([^|]+)\|")
 _SENTENCE_END = regex(r"([;\n·•]|(?i:(?<!min)(?<!max))[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
@@ -151,7 +149,6 @@ def split_clauses(words_after: str) -> list[Clause]:
     splitter = _Splitter()
     text = splitter.take_values(_TAG.sub("", text))
     text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
-    text = _CELL.sub(r"\1\n|", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
     return found + splitter.split_brackets(text, found)
