@@ -185,7 +185,10 @@ class Programs:
         found: list[str] = []
         remaining = iter(arguments)
         for argument in remaining:
-            if argument in values:
+            if argument == "--":
+                # Nothing behind it is an option, whatever it starts with.
+                found += remaining
+            elif argument in values:
                 next(remaining, None)
             elif not argument.startswith(("-", "+")) or argument == "-":
                 found.append(argument)

@@ -110,6 +110,8 @@ _GREEN_NOW = regex(
 _RED = regex(r"(?:→ )?(?:[\w-]+ ){0,4}(?:fails|red|exits)\b")
 # In parentheses, one or two words only label the command: `(unit tests)`.
 _LABEL_LENGTH = 2
+# "returns nothing — PASS": how it went when somebody tried.
+_RECORDED = regex(rf"(?<=\S) ?[—–-]+ (?:{'|'.join(words('prose', 'passing'))})(?=\W*(?:$|\n))")
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
 _FURTHER_DENIAL = regex(r"\W*(?:and )?(?:no|not|never|without) ⟦[\d&/]+⟧\W*")
@@ -142,7 +144,7 @@ class Clause(NamedTuple):
 
 def split_clauses(words_after: str) -> list[Clause]:
     """Return the clauses of the sentence behind a command and of those that go on about it."""
-    text = in_english(words_after[:_REACH])
+    text = _RECORDED.sub("", in_english(words_after[:_REACH]))
     text = _LOWER_BOUND.sub(r">= \g<number>", text)
     text = _UPPER_BOUND.sub(r"<= \g<number>", text)
     text = _BRACKET_ENDS.sub(_end_clause, text)

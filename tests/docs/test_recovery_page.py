@@ -33,7 +33,7 @@ def test_every_repair_is_on_the_page() -> None:
     found = {name for names in FINDERS.values() for name in names}
     assert named == sorted(found) == sorted(option.choices)
     # These choose new versions or download a lot, so that a person has to ask for them.
-    assert found.difference(option.default.split(",")) == {"lock", "playwright"}
+    assert found.difference(str(option.default).split(",")) == {"lock", "playwright"}
 
 
 def test_a_kind_of_the_project_is_found_by_its_indicator(tmp_path: Path) -> None:
