@@ -21,6 +21,7 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SETUP_TOOLS = frozenset("cd set echo export exit } true mkdir".split())
+PASSING_ON = frozenset("cat head tail tee".split())
 # Interpreters whose program stands in the command line.
 INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
 # Tools whose whole output is the difference they were asked for.
@@ -75,7 +76,8 @@ class CommandContext:
     def main_stage(self) -> Stage:
         """The last command with a checking role, else the last that is more than preparation."""
         stages = self.stages_besides(SETUP_TOOLS)
-        candidates = _checking(stages) or stages
+        speaking = [stage for stage in stages if not _passes_on(stage)]
+        candidates = _checking(stages) or speaking or stages
         if not candidates:
             return NO_STAGE
         return candidates[-1]
@@ -140,6 +142,11 @@ class CommandContext:
 def is_search(stage: Stage) -> bool:
     """Return whether a command searches files and prints the lines that match."""
     return stage.program in SEARCH_TOOLS or stage.operands[:1] == ("grep",)
+
+
+def _passes_on(stage: Stage) -> bool:
+    """Return whether a command behind a pipe only shows what the one before it printed."""
+    return stage.before == "|" and stage.program in PASSING_ON
 
 
 def _checking(stages: Sequence[Stage]) -> Sequence[Stage]:

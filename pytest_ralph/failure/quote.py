@@ -27,7 +27,7 @@ LONGEST_COMMAND = 120
 ALARMS = (
     "error *error exception *exception fatal fail failed failure cannot could invalid"
 ).split()
-WARNING = re.compile(r"^\W{0,2}warning\b", re.IGNORECASE)
+WARNING = re.compile(r"^\W{0,2}warning\b|^!+ warnings \(", re.IGNORECASE)
 SHELL_TRACE = re.compile(r"^\+{1,3} \w")
 # What a linter says around its findings.
 NO_COMPLAINT = re.compile(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pytest_ralph.failure.failure import Failure
     from pytest_ralph.healing.modification import Modification
+    from pytest_ralph.results import TaskResult
     from pytest_ralph.spec.task import Task
 
 # The status of a fix task that was carried out, whether it helped or not.
@@ -114,7 +115,7 @@ class SpecFiles:
         """Whether an earlier run was killed while it worked on the task."""
         return self.state.status(task.name) == "running"
 
-    def record_name(self, task: Task) -> str:
+    def record_name(self, task: Task | TaskResult) -> str:
         """The name under which changes for a task are recorded: specs may share a name."""
         return f"{self.spec.path}::{task.name}"
 

@@ -33,6 +33,8 @@ SCRIPTED = frozenset(
     "awk bash dash gawk mawk node perl php python python3 ruby sed sh ts-node tsx zsh".split()
 )
 FRAME = re.compile(r"^\s+at \S")
+# What a check throws because the system refused something says nothing about what it checks.
+OF_SYSTEM = re.compile(r"Error: E[A-Z]{3,}: ")
 ERROR_MESSAGE = re.compile(
     r"^\s*(?:[✖✗✘!]\s+\S|\[(?:error|fatal|alert)\] +\S"
     r"|(?:(?:\w+ )?\(?error|fatal|alert|\S+: (?:fatal )?error)\b(?::| -|\s)\s*\S|E: \S)",
@@ -69,9 +71,10 @@ def _verdict_of_message(context: FailureContext, number: int) -> str | None:
     if stage.is_orchestrator and LEVEL.match(line):
         # It speaks for itself, not for a script that it was told to run.
         return VERDICT_OF_MESSAGE.get(stage.role, "build")
-    if named_role(stage) == "check":
+    is_thrown = any(map(FRAME.match, lines_below))
+    if named_role(stage) == "check" and not (is_thrown and OF_SYSTEM.match(line)):
         return "test"
-    if stage.program in SCRIPTED and not any(map(FRAME.match, lines_below)):
+    if stage.program in SCRIPTED and not is_thrown:
         return "comparison"
     return VERDICT_OF_MESSAGE.get(stage.role)
 

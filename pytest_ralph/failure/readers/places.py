@@ -36,9 +36,9 @@ UNREADABLE = re.compile(
 
 def read_diagnostics(context: FailureContext) -> Finding | None:
     """Return the first diagnostic that means something: files of the project and errors first."""
-    program_died = any(finding.is_death for finding in context.findings)
+    deaths = [finding.line for finding in context.findings if finding.is_death]
     for diagnostic in sorted(context.diagnostics, key=_severity):
-        if program_died and _may_be_frame(context, diagnostic):
+        if deaths and _may_be_frame(context, diagnostic, min(deaths)):
             continue
         if diagnostic.level in REMARKS and _went_on(context, diagnostic):
             continue
@@ -55,11 +55,17 @@ def _severity(diagnostic: Diagnostic) -> tuple[bool, bool, bool, int]:
     return is_foreign, level in REMARKS, "error" not in level, diagnostic.line
 
 
-def _may_be_frame(context: FailureContext, diagnostic: Diagnostic) -> bool:
-    """Below the words of a dying program, a place in a file is where it died."""
+def _may_be_frame(context: FailureContext, diagnostic: Diagnostic, death: int) -> bool:
+    """Below the words of a dying program, a place in a file is where it died.
+
+    What a compiler says before it dies of it is still an error about a place.
+    """
     if diagnostic.shape in {"build", "types"}:
         return False
-    return context.stage_at(diagnostic.line).role not in COMPLAINING_ROLES
+    role = context.stage_at(diagnostic.line).role
+    if role == "build" and diagnostic.line < death:
+        return False
+    return role not in COMPLAINING_ROLES
 
 
 def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:

@@ -97,7 +97,7 @@ def _read_death(context: FailureContext) -> Finding:
     deaths = [finding for finding in context.findings if finding.is_death]
     death = deaths[0]
     if context.output.has("traceback"):
-        death = max(deaths, key=lambda finding: finding.line)
+        death = max(deaths, key=_words_then_place)
     if any(finding.verdict != "exception" for finding in deaths):
         return death
 
@@ -107,6 +107,11 @@ def _read_death(context: FailureContext) -> Finding:
     if role in BY_ROLE or role == "install" or _is_death_of_tool(context):
         return replace(death, verdict="build")
     return death
+
+
+def _words_then_place(death: Finding) -> tuple[bool, int]:
+    """Order exceptions: the name of a class alone tells less than one with words behind it."""
+    return not death.error.endswith(":"), death.line
 
 
 def _is_death_of_tool(context: FailureContext) -> bool:

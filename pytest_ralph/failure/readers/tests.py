@@ -67,6 +67,10 @@ def read_marked_tests(context: FailureContext) -> Finding | None:
     if not tests:
         return None
     quoted = min(tests, key=lambda test: not test.error)
+    type_errors = [one.text for one in context.diagnostics if one.shape == "types"]
+    if quoted.error in type_errors:
+        # What is marked is a step that checks types.
+        return None
     return _with_tests(context, Finding("test", quoted.error, quoted.line), quoted, tests)
 
 

@@ -161,7 +161,7 @@ class Outbox:
 
     def collect(self, spec_run: SpecRun, result: TaskResult) -> dict[str, Any]:
         """Return what belongs to the result of a task; empty if nothing was written."""
-        own = f"{spec_run.spec_files.spec.name}::{result.name}"
+        own = spec_run.spec_files.record_name(result)
         self._sent.setdefault(own, 0)
         work = {
             "files": self._changed_files(),
