@@ -110,6 +110,8 @@ def _matches(
     seen: set[tuple[int, int]] = set()
     # Follow the order of the rules, not of the words: of two readings of a line the first counts.
     for key, rules in table.items():
+        if key not in output.index:
+            continue
         for number in _numbers_of(key, output, ignored):
             for rule in rules:
                 if (id(rule), number) in seen:
@@ -123,7 +125,7 @@ def _matches(
 
 def _numbers_of(key: str, output: CommandOutput, ignored: Collection[int]) -> Sequence[int]:
     """Return the numbers of the lines on which a key is looked up."""
-    numbers = [number for number in output.index.get(key, ()) if number not in ignored]
+    numbers = [number for number in output.index[key] if number not in ignored]
     first = numbers[:FIRST_LINES]
     others = numbers[FIRST_LINES:]
     return first + others[-LAST_LINES:]
