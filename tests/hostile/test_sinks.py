@@ -270,7 +270,8 @@ def test_in_the_script_of_commits_it_is_one_word(tmp_path: Path) -> None:
     script, notes = tmp_path / "commits.sh", tmp_path / "argv.json"
     (tmp_path / "git").write_text(
         f"#!/bin/sh\n[ $1 = commit ] && printf '%s\\0' \"$@\" >> {shlex.quote(str(notes))}\n"
-        "exit 0\n"
+        # There is something to commit.
+        "[ $1 != diff ]\n"
     )
     (tmp_path / "git").chmod(0o755)
     samples = [
