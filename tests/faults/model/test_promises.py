@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.forkserver import ForkServer
-from tests.faults.model.promises import check, look
+from tests.faults.model.promises import check, check_bytes_kept, look
 from tests.faults.model.world import FILES, RunPlan, World, git
 from tests.faults.remains import BrokenError
 
@@ -66,3 +66,19 @@ def test_a_fault_is_noticed(world: World, fault: Callable[[World], None], said: 
     with pytest.raises(BrokenError) as broken:
         check(world, before, plan, ended)
     assert said in str(broken.value)
+
+
+def test_a_lost_line_beside_a_kept_patch_is_noticed(world: World) -> None:
+    path = FILES["b:1.1"]
+    world.write(path, "fixed b:1.1\nbetween\nremark\n")
+    before = look(world)
+    patch = world.project / ".ralph/patches/merge.patch"
+    patch.parent.mkdir(parents=True)
+    patch.write_text("@@ -1,2 +1,2 @@\n-to do\n+fixed b:1.1\n between\n")
+
+    world.write(path, "to do\nbetween\nremark\n")
+    check_bytes_kept(world, before)
+
+    world.write(path, "to do\nbetween\n")
+    with pytest.raises(BrokenError, match="in no file, ref or backup any more"):
+        check_bytes_kept(world, before)
