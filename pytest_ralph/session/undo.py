@@ -29,7 +29,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from pytest_ralph.fixing.change_log import UndoResult
@@ -127,13 +127,16 @@ def _print_reopened(
         write(f"cannot reopen tasks in {problem}", red=True)
 
 
-def _staged(root: Path, paths: Sequence[str]) -> list[str]:
+def _staged(root: Path, paths: Collection[str]) -> list[str]:
     """Return which of the files that were put back have changes in git's index."""
     if not paths:
         return []
     options = ("--cached", "--name-only", "--no-renames", "--relative", "-z")
-    result = GitCommand.at(root).run("diff", *options, "--", *paths)
-    return result.stdout.split("\0")[:-1] if result.status == 0 else []
+    result = GitCommand.at(root).run("diff", *options, "--", ".")
+    if result.status != 0:
+        return []
+    put_back = set(paths)
+    return [path for path in result.stdout.split("\0") if path in put_back]
 
 
 def _reopen_tasks(

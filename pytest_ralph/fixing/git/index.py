@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import is_behind_link
 from pytest_ralph.fixing.git.command import null_separated
+from pytest_ralph.fixing.git.path_set import PathSet
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_ralph.fixing.git.command import GitCommand
 
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+# More paths than this are not given to git one by one.
+MOST_ARGUMENTS = 500
 SUBMODULE_MODE = "160000"
 # The mode that git's raw diff shows for a file that does not exist.
 ABSENT = "000000"
@@ -63,22 +66,38 @@ Versions = dict[str, tuple[IndexEntry | None, IndexEntry | None]]
 def read_index(git: GitCommand, *paths: str, env: Mapping[str, str] | None = None) -> Index:
     """Return the entries of the index below git's directory, or those of `paths`."""
     entries = {}
-    options = ("-v", "--stage", "-z", "--", *(paths or (".",)))
+    wanted = PathSet(frozenset(paths or (".",)))
+    options = ("-v", "--stage", "-z", "--", *_as_arguments(paths))
     for line in git.listed("ls-files", *options, env={**LITERAL, **(env or {})}):
         about, _, path = line.partition("\t")
+        if path not in wanted:
+            continue
         tag, mode, identity, _ = about.split(" ")
         entries[path] = IndexEntry(mode, identity, tag.upper() == "S", tag.islower())
     return entries
 
 
-def read_tree(git: GitCommand, commit: str, paths: Iterable[str]) -> Index:
+def _as_arguments(paths: Collection[str]) -> Collection[str]:
+    """Return what limits a git command to `paths`, or to its directory if they are too many.
+
+    The system limits the length of a command line, and git compares each file with each path.
+    """
+    if not paths or len(paths) > MOST_ARGUMENTS:
+        return (".",)
+    return paths
+
+
+def read_tree(git: GitCommand, commit: str, paths: Collection[str]) -> Index:
     """Return the entries that a commit has for `paths`; none if there is no such commit."""
-    listed = git.run("ls-tree", "-r", "-z", commit, "--", *paths, env=LITERAL)
+    listed = git.run("ls-tree", "-r", "-z", commit, "--", *_as_arguments(paths), env=LITERAL)
     if listed.status != 0:
         return {}
+    wanted = PathSet(frozenset(paths))
     entries = {}
     for line in listed.stdout.split("\0")[:-1]:
         about, _, path = line.partition("\t")
+        if path not in wanted:
+            continue
         mode, _, identity = about.split(" ")
         entries[path] = IndexEntry(mode, identity)
     return entries
@@ -116,7 +135,7 @@ def with_intended(git: GitCommand, index: Index) -> Index:
     if not empty:
         return index
     options = ("--cached", "--name-only", "--no-renames", "-z", "--diff-filter=A")
-    staged = set(git.listed("diff", *options, "--", *empty, env=LITERAL))
+    staged = set(git.listed("diff", *options, "--", *_as_arguments(empty), env=LITERAL))
     in_head = read_tree(git, "HEAD", empty)
     marked = {
         path: index[path]._replace(is_intended=True)
@@ -170,7 +189,8 @@ def set_index(git: GitCommand, paths: Iterable[str], entries: Mapping[str, Index
     # git announces no file that is not there.
     found = [path for path in intended if os.path.lexists(git.directory / path)]
     if found:
-        git("add", "--force", "--intent-to-add", "--", *found, env=LITERAL)
+        options = ("--force", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+        git("add", *options, stdin=null_separated(found), env=LITERAL)
     refresh_index(git)
 
 

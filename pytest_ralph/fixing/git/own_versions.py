@@ -63,11 +63,12 @@ class OwnVersions:
         of these, one that HEAD does not have is committed as a whole, whoever wrote it. Raise
         GitError if a change cannot be told from edits of the user.
         """
+        asked = set(paths)
         versions = self._merged_changes(
-            [change for change in changes if change.path in paths], task_files
+            [change for change in changes if change.path in asked], task_files
         )
         changed_back = self._committed.keys() - {change.path for change in changes}
-        for path in changed_back.intersection(paths):
+        for path in changed_back & asked:
             name = self._prefix + path
             versions[name] = self._head.get(name)
         return versions

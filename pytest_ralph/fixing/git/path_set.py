@@ -30,7 +30,7 @@ class PathSet:
     A directory in `paths` stands for everything below it.
     """
 
-    paths: tuple[str, ...]
+    paths: frozenset[str]
     names: frozenset[str] = frozenset()
 
     @classmethod
@@ -47,12 +47,17 @@ class PathSet:
             if path.name == TASKS_NAME
             for name in SPEC_DOCUMENTS
         ]
-        return cls((RALPH_DIRECTORY, *_relative_paths(root, [*keep, *documents])), SPEC_FILES)
+        return cls(_relative_paths(root, [*keep, *documents]) | {RALPH_DIRECTORY}, SPEC_FILES)
 
     def __contains__(self, path: str) -> bool:
-        if path.rpartition("/")[2] in self.names:
+        if path.rpartition("/")[2] in self.names or "." in self.paths:
             return True
-        return any(member == "." or is_within(path, member) for member in self.paths)
+        # Upwards from the path: there may be many thousand members.
+        while path:
+            if path in self.paths:
+                return True
+            path = path.rpartition("/")[0]
+        return False
 
 
 def is_within(path: str, directory: str) -> bool:
@@ -60,7 +65,7 @@ def is_within(path: str, directory: str) -> bool:
     return path == directory or path.startswith(f"{directory}/")
 
 
-def _relative_paths(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
+def _relative_paths(root: Path, paths: Iterable[Path]) -> frozenset[str]:
     relative = set()
     for path in paths:
         # Resolve the directory only: the path itself may be a link that is to be kept.
@@ -68,4 +73,4 @@ def _relative_paths(root: Path, paths: Iterable[Path]) -> tuple[str, ...]:
         name = os.path.relpath(Path(directory, path.name), root)
         if not is_within(name, ".."):
             relative.add(name)
-    return tuple(sorted(relative))
+    return frozenset(relative)

@@ -69,7 +69,7 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     The files of the commit are written to the directory `scratch`, through the smudge filters of
     the project: a filter that fails raises GitError while no file of the project has changed.
     """
-    scope = prefix or "."
+    scope = prefix.rstrip("/") or "."
     # From the working tree to the commit; None for a file that the commit does not have.
     differences = read_diff(git, "diff-index", "-R", commit, "--", scope)
     wanted = {path: in_commit for path, (_, in_commit) in differences.items()}

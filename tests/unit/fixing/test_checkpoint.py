@@ -580,7 +580,7 @@ def test_names_that_look_like_patterns_are_committed(repository: Repository, git
 def test_a_name_that_begins_with_dots_is_in_the_project(tmp_path: Path) -> None:
     paths = PathSet.of(tmp_path, [tmp_path / "..data", tmp_path / "../outside"])
 
-    assert paths.paths == ("..data",)
+    assert paths.paths == {"..data"}
 
 
 def test_a_link_to_a_name_that_is_not_utf8_is_committed(
@@ -864,3 +864,29 @@ def test_a_position_that_could_not_be_read_is_read_again(repository: Repository,
     head.with_name("elsewhere").rename(head)
 
     assert git.shared_position(asked) != first
+
+
+def test_more_files_are_committed_than_fit_on_a_command_line(
+    repository: Repository, git: Git
+) -> None:
+    repository.commit({"a": "1\n"})
+    directory = repository.root / ("a-long-name-as-in-node-modules/" * 7)
+    directory.mkdir(parents=True)
+    for number in range(10_000):
+        (directory / f"{number:04}.js").touch()
+
+    git.commit("feat: many", [repository.root])
+
+    assert len(repository.run("ls-files").splitlines()) == 10_001
+    assert repository.run("status", "--porcelain") == ""
+
+
+def test_a_set_of_many_paths_is_asked_in_no_time() -> None:
+    paths = [f"vendor/package-{number}/index.js" for number in range(20_000)]
+    many = PathSet(frozenset(paths))
+
+    began = time.process_time()
+    assert all(path in many for path in paths)
+    assert "vendor/package-7" not in many
+
+    assert time.process_time() - began < 1
