@@ -234,7 +234,7 @@ class Checkpoints:
         """
         git = self._services.git
         if git is None:
-            return "no rollback: not in a git repository"
+            return f"no rollback: {self._services.why_no_git()}"
         if self._services.has_other_workers:
             return "no rollback: other workers use the same files"
         # No other executor may be at work meanwhile.

@@ -66,6 +66,8 @@ class Services:
     record: Callable[[Record], None]
     make_prompts: Callable[[], Prompts]
     make_git: Callable[[], Git | None]
+    # Why it makes none.
+    why_no_git: Callable[[], str | None]
     make_advisor: Callable[[], Advisor]
     make_tree: Callable[[], ProjectTree]
     mask: Callable[[str], str]

@@ -165,15 +165,23 @@ class Resources:
 
     @cached_property
     def git(self) -> Git | None:
-        """The git repository of the project; None if there is none."""
-        from pytest_ralph.fixing.git.checkpoint import Git
-
-        git = Git(self.run.root, self._environ_of_git)
-        if git.unavailable():
+        """The git repository of the project; None if there is none, or none that can be used."""
+        if self.why_no_git:
             return None
         # A git of a killed run, which may have worked in one of them, has ended now.
-        git.sweep()
-        return git
+        self._repository.sweep()
+        return self._repository
+
+    @cached_property
+    def why_no_git(self) -> str | None:
+        """Why there is no git repository to work with; None if there is one."""
+        return self._repository.unavailable()
+
+    @cached_property
+    def _repository(self) -> Git:
+        from pytest_ralph.fixing.git.checkpoint import Git
+
+        return Git(self.run.root, self._environ_of_git)
 
     @property
     def _environ_of_git(self) -> Mapping[str, str]:
@@ -249,6 +257,7 @@ class Resources:
             budget=self._budget(settings),
             make_prompts=lambda: self.prompts,
             make_git=lambda: self.git,
+            why_no_git=lambda: self.why_no_git,
             make_advisor=lambda: self.advisor,
             make_tree=lambda: self.tree,
             record=self._record,

@@ -250,6 +250,9 @@ def _settings(run: Run, spec: Spec, state: State) -> Settings:
             settings = settings._replace(isolate="none", candidates=1)
 
     has_work = settings.execute or settings.recovery
+    if has_work and settings.commit != "none" and run.resources.why_no_git:
+        settings = settings._replace(commit="none")
+        run.messages.note(f"no commits: {run.resources.why_no_git}")
     if has_work and run.specs.awaits_approval(spec):
         settings = settings._replace(execute=False)
         run.messages.note(

@@ -35,6 +35,8 @@ UNKNOWN_COMMITTER = re.compile(
     r"tell me who you are|empty ident|unable to auto-detect email|no email was given",
     re.IGNORECASE,
 )
+# The last line of git if it was something above that kept it from committing.
+UNWRITTEN_COMMIT = "fatal: failed to write commit object"
 
 
 def commit_paths(
@@ -119,4 +121,8 @@ def _why_no_commit(output: str) -> str:
     lines = output.strip().splitlines()
     if not lines:
         return "git refused the commit (a hook failed without output)"
-    return f"git refused the commit: {lines[-1].strip()}"
+    reason = lines[-1].strip()
+    if reason == UNWRITTEN_COMMIT and len(lines) > 1:
+        # Such as: error: gpg failed to sign the data
+        reason = lines[-2].strip()
+    return f"git refused the commit: {reason}"

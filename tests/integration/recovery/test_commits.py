@@ -53,6 +53,28 @@ def test_what_newly_passes_is_committed_and_noted_with_its_commit(repository: Pr
     assert "1.1" not in repository.progress
 
 
+def test_that_nothing_can_be_committed_is_said(repository: Project) -> None:
+    (repository.root / ".git").rename(repository.root / "no-git")
+
+    result = repository.run(
+        "--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt")
+    )
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["ralph: no commits: * is not in a git repository"])
+
+
+def test_why_git_cannot_sign_a_commit_is_said(repository: Project) -> None:
+    repository.git("config", "commit.gpgsign", "true")
+    repository.git("config", "gpg.program", "false")
+
+    result = repository.run(
+        "--ralph-commit=auto", executor=repository.shell("echo fixed > new.txt")
+    )
+
+    result.stdout.fnmatch_lines(["*no commit for 1.2: *: error: gpg failed to sign the data"])
+
+
 def test_huge_files_are_not_committed(repository: Project) -> None:
     """For git to read one of 300 GB would take hours."""
     executor = repository.shell("mkdir sub; truncate -s 300G sub/big.bin; echo fixed > new.txt")

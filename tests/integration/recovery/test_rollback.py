@@ -222,7 +222,7 @@ REFUSALS = [
     (begin_a_rebase, "no rollback: a rebase is in progress*"),
     (add_a_submodule, "no rollback: submodules cannot be rolled back: vendor*"),
     (hold_the_index, "no rollback: another git process holds the index (index.lock)*"),
-    (leave_git, "no rollback: not in a git repository*"),
+    (leave_git, "no rollback: * is not in a git repository*"),
 ]
 
 
