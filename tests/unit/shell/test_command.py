@@ -192,6 +192,10 @@ def test_time_limits_are_seen_through_launchers(text: str, expected: bool) -> No
         ("uv run python -c 'print(1)'", Stdout.TEXT),
         ("cd a && python3 -c 'print(1)'", Stdout.TEXT),
         ("python3 - <<'E'\nprint(1)\nE", Stdout.TEXT),
+        ("grep -e -c app.py", Stdout.LINES),
+        ("grep -- -c app.py", Stdout.LINES),
+        ("grep -ce def app.py shop.py", Stdout.COUNTS),
+        ("git grep -c def", Stdout.COUNTS),
         ("", Stdout.STATUS),
     ],
 )
