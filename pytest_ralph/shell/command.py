@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 # Longer than what people write; bounds the time spent on generated command lines.
 MAX_LENGTH = 100_000
 _MAX_DEPTH = 8
+_MOST_DOUBTFUL = 40
 _VERSION = re.compile(r"(?<=.)@[\w.^~-]+$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
@@ -121,7 +122,8 @@ class Stage:
         `prod` of `fly -a prod deploy` may be the value of the option, and each operand of a builder
         may be a target of its own.
         """
-        operands = self.operands
+        # Nobody writes more in front of what matters; bounds the time.
+        operands = self.operands[:_MOST_DOUBTFUL]
         doubtful = 0
         if self.program in load_programs().builders:
             doubtful = max(len(operands) - 1, 0)
@@ -131,7 +133,7 @@ class Stage:
             if not option.startswith("-") or "=" in option:
                 break
             doubtful += 1
-        return tuple(operands[start:] for start in range(doubtful + 1))
+        return tuple(self.operands[start:] for start in range(doubtful + 1))
 
     @property
     def script_file(self) -> str:
@@ -496,6 +498,9 @@ def _behind_launcher(stage: Stage, launcher: Launcher) -> Stage | None:
     if runs_module:
         rest = rest[1:]
     assignments, rest = _split_assignments(rest)
+    while launcher.words == ("env",) and len(rest) > 1 and rest[0].text.startswith(("$(", "`")):
+        # `env $(cat .env | xargs) npm start`: the assignments are in a file.
+        rest = rest[1:]
     if not rest:
         return None
     if launcher.known_only and not load_programs().is_launched(program_name(rest[0].text)):

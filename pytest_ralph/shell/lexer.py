@@ -391,13 +391,20 @@ class _Reader:
             self.inner.append(self._until("`"))
         elif self.source.startswith("$((", start):
             self.at = _matching(self.source, start + 1)
+            self._note_substitutions(self.source[start + 3 : self.at])
         elif self.source.startswith("$(", start):
             return self._parenthesised()
         elif self.source.startswith("${", start):
             self._until("}")
+            self._note_substitutions(self.source[start + 2 : self.at])
         else:
             self.at += 1
         return self.source[start : self.at]
+
+    def _note_substitutions(self, text: str) -> None:
+        """Note the commands inside of `${x:-$(…)}` and `$((…))`."""
+        if "$(" in text and self.depth < _MAX_DEPTH:
+            self.inner += _Reader(text, self.depth + 1).substitutions()
 
     def _parenthesised(self) -> str:
         """Read `$(…)` or `<(…)` as written and note the commands in it."""
