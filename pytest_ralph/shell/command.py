@@ -57,6 +57,7 @@ _INLINE_SCRIPT = re.compile(r"-[a-z]*c")
 _READS_SCRIPT = re.compile(r"-[a-z]*s")
 # `-euo pipefail`, `-O extglob`, `--rcfile FILE`.
 _SHELL_OPTION_WITH_VALUE = re.compile(r"[-+][a-z]*[oO]|--(?:rcfile|init-file)")
+_PIPEFAIL = re.compile(r"-[a-zA-Z]*o\s+pipefail\b")
 _JUNIT_OPTION = re.compile(r"--junit-?xml(?:=(?P<path>.*))?")
 
 
@@ -220,7 +221,14 @@ class Stage:
 
     @property
     def always_fails(self) -> bool:
-        """Whether it is there to fail: `false`, `exit 1`."""
+        """Whether it is there to fail: `false`, `exit 1`. What `exit $status` does depends."""
+        if not self.may_fail_on_purpose:
+            return False
+        return self.program == "false" or self.arguments[0].isdigit()
+
+    @property
+    def may_fail_on_purpose(self) -> bool:
+        """Whether it is there to fail, or may be: `false`, `exit 1`, `exit $status`."""
         if self.program in ("exit", "return"):
             # Without a status, it is that of the command before.
             return self.arguments[:1] not in ((), ("0",))
@@ -296,7 +304,7 @@ class Command:
     @property
     def hides_status(self) -> bool:
         """Whether a pipe ends in a filter that succeeds whatever it reads."""
-        if self.last.before != "|" or "pipefail" in self.text:
+        if self.last.before != "|" or _PIPEFAIL.search(self.text):
             return False
         return hazards.swallows_failure(self.last)
 
@@ -448,6 +456,10 @@ def _read_nested(scripts: Iterable[str], context: _Context) -> list[Stage]:
 def _piped_script(simple: Simple, before: Simple | None) -> str | None:
     """Return the script that the command in front of a pipe gives a shell, if it is known."""
     if before is None or simple.before != "|" or program_name(simple.program) not in SHELLS:
+        return None
+    arguments = simple.texts[1:]
+    if arguments and not (arguments[-1].startswith("-") or "-s" in arguments):
+        # A script in a file, which reads what is printed.
         return None
     if before.program in ("echo", "printf"):
         shown = [text for text in before.texts[1:] if not text.startswith("-")]
