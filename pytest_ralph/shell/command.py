@@ -491,6 +491,9 @@ def _unwrap_once(stage: Stage) -> Stage | None:
         if _inline_script(stage) is not None:
             return None
         return _behind_launcher(stage, launcher)
+    behind = _behind_launcher_with_options(stage)
+    if behind is not None:
+        return behind
     if _PYTHON.fullmatch(stage.program):
         module = _behind_python(stage)
         if module is not None:
@@ -528,6 +531,24 @@ def _behind_launcher(stage: Stage, launcher: Launcher) -> Stage | None:
         again=again,
         assignments=(*stage.assignments, *assignments),
     )
+
+
+def _behind_launcher_with_options(stage: Stage) -> Stage | None:
+    """Look through `uv --directory web run …`: options may change where the program runs."""
+    programs = load_programs()
+    rest = _past_options(stage.words[1:], programs.options_with_value(stage.program))
+    skipped = stage.arguments[: len(stage.arguments) - len(rest)]
+    if not skipped:
+        return None
+    launcher = programs.launcher((stage.program, *(word.text for word in rest)))
+    if launcher is None or launcher.again != launcher.words:
+        # What starts it again would not take these options.
+        return None
+    behind = _behind_launcher(replace(stage, words=(stage.words[0], *rest)), launcher)
+    if behind is None:
+        return None
+    again = (stage.program, *skipped, *behind.again[1:])
+    return replace(behind, again=again, directory=None)
 
 
 def _behind_python(stage: Stage) -> Stage | None:

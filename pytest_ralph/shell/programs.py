@@ -206,9 +206,13 @@ class Programs:
                 return "build"
         return ""
 
+    def options_with_value(self, program: str) -> frozenset[str]:
+        """Return the options of a program that are followed by a value, as far as known."""
+        return self._values.get(program, frozenset())
+
     def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments that are neither options nor values of options."""
-        values = self._values.get(program, frozenset())
+        values = self.options_with_value(program)
         found: list[str] = []
         remaining = iter(arguments)
         for argument in remaining:
@@ -223,7 +227,7 @@ class Programs:
 
     def options(self, program: str, arguments: Sequence[str]) -> list[str]:
         """Return the arguments that are no values of options."""
-        values = self._values.get(program, frozenset())
+        values = self.options_with_value(program)
         found: list[str] = []
         remaining = iter(arguments)
         for argument in remaining:

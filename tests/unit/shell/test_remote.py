@@ -106,6 +106,8 @@ def test_scripts_of_every_form_are_read(command: str) -> None:
         "aws-vault exec prod -- terraform apply",
         "op run -- npm publish",
         "uv run --directory web twine upload x",
+        "uv --directory web run twine upload x",
+        "poetry -C web run twine upload x",
         "uvx --index-url x twine upload y",
     ],
 )
