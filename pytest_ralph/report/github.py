@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +11,20 @@ from pytest_ralph.report.next_steps import next_steps
 from pytest_ralph.report.phrases import cost, fix_count, problem
 from pytest_ralph.text.bounded import cut_lines
 from pytest_ralph.text.inert import annotation, fenced, one_line
+from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_ralph.report.run_summary import RunSummary
     from pytest_ralph.results import TaskResult
 
-# GitHub shows ten annotations per level and step, and accepts a summary of up to 1 MiB.
+# GitHub shows ten annotations per level and step, and refuses a summary of more than 1 MiB.
 ANNOTATIONS_SHOWN = 10
 ROWS_SHOWN = 200
 DETAILS_SHOWN = 30
 ERROR_LIMIT = 200
+SUMMARY_LIMIT = 1_000_000
 
 
 def report(
@@ -81,7 +84,8 @@ def _message(task: TaskResult) -> str:
 
 def _path_in(workspace: str, root: str, path: str) -> str:
     """Return the path of a spec in the workspace, as GitHub names files."""
-    absolute = Path(root) / path
+    # A spec outside the root has `..` in its path.
+    absolute = Path(os.path.normpath(Path(root) / path))
     if workspace and absolute.is_relative_to(workspace):
         return absolute.relative_to(workspace).as_posix()
     return path
@@ -104,7 +108,22 @@ def summary(run: RunSummary) -> str:
     for task in run.tasks:
         parts += [_prose(f"Warning: {finding}") for finding in task.findings]
     parts += map(_prose, run.notes)
-    return "\n\n".join(parts) + "\n\n"
+    return "\n\n".join(_fitting(parts)) + "\n\n"
+
+
+def _fitting(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the parts that fit into a summary; a line stands for the others."""
+    room = SUMMARY_LIMIT
+    hidden = 0
+    for part in parts:
+        size = len(part.encode("utf-8", "replace")) + len("\n\n")
+        if size > room:
+            hidden += 1
+        else:
+            room -= size
+            yield part
+    if hidden:
+        yield f"… {count(hidden, 'part')} left out, because GitHub takes no more"
 
 
 def _table(tasks: list[TaskResult]) -> Iterator[str]:

@@ -24,19 +24,22 @@ def not_run_lines(tasks: Iterable[TaskResult]) -> list[str]:
     The reason of a manual task is its own, so that all of a spec share a line.
     """
     in_file_order = sorted(tasks, key=lambda task: (task.spec_path, task.line))
-    ranges: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for (spec, words), group in groupby(in_file_order, _why_not_run):
-        if words:
-            ranges[spec, words] += shortened([task.id for task in group])
+    ranges: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for key, group in groupby(in_file_order, _why_not_run):
+        ranges[key] += shortened([task.id for task in group])
 
     lines = []
-    for (spec, words), found in ranges.items():
-        lines.append(f"{spec}: {joined(found)} {words}")
+    for (_, spec, words), found in ranges.items():
+        if words:
+            lines.append(f"{spec}: {joined(found)} {words}")
     return lines
 
 
-def _why_not_run(task: TaskResult) -> tuple[str, str]:
-    """Return the spec and why the task did not run; no words if that is shown elsewhere."""
+def _why_not_run(task: TaskResult) -> tuple[str, str, str]:
+    """Return path and name of the spec, and why the task did not run.
+
+    There are no words if that is shown elsewhere. Specs of several directories may share a name.
+    """
     words = ""
     if task.outcome == "blocked":
         words = task.reason
@@ -44,4 +47,4 @@ def _why_not_run(task: TaskResult) -> tuple[str, str]:
         words = TO_CHECK
     elif task.reason.startswith(OUTSIDE):
         words = f"not run: {OUTSIDE} (to allow it: --ralph-allow=remote)"
-    return task.spec, words
+    return task.spec_path, task.spec, words

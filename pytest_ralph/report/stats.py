@@ -76,7 +76,7 @@ def as_json(statistics: Statistics) -> str:
 
 
 def statistics_lines(statistics: Statistics, width: int = 80) -> list[Line]:
-    """Return lines of at most `width` columns, free of terminal control sequences."""
+    """Return lines for a terminal of `width` columns, free of terminal control sequences."""
     if not statistics.totals.attempts and not statistics.totals.fixes:
         return [Line("ralph: no attempts are recorded yet", NOTE)]
     room = max(width - 1, NARROWEST)

@@ -91,7 +91,7 @@ class Summary:
         for task in tasks:
             if task.outcome not in ("recovered", "flaky"):
                 continue
-            line = f"{task.outcome.upper()} {task.spec_path}::{task.id}"
+            line = f"{task.outcome.upper()} {task.spec_path}::{task.name or task.id}"
             if task.fixes:
                 line += f" - by {task.fixes[-1].id}"
             self._line(line, "green")

@@ -29,7 +29,7 @@ from pytest_ralph.shell.lexer import (
 from pytest_ralph.shell.programs import FixMode, load_programs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ralph.shell.programs import Launcher
     from pytest_ralph.shell.stdout import Stdout
@@ -37,21 +37,27 @@ if TYPE_CHECKING:
 # Longer than what people write; bounds the time spent on generated command lines.
 MAX_LENGTH = 100_000
 _MAX_DEPTH = 8
+_MOST_DOUBTFUL = 40
 _VERSION = re.compile(r"(?<=.)@[\w.^~-]+$")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|phar)$", re.IGNORECASE)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
+# `-m`, behind other letters or in front of its module: `-Im twine`, `-mtwine`.
+_MODULE_OPTION = re.compile(r"-[bBdEiIOPqRsSuvx]*m")
 # Options of Python that are followed by a value.
 _PYTHON_VALUES = frozenset(["-W", "-X"])
 SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "ash"])
-# `su -c` hands its script to a shell.
-_SCRIPT_RUNNERS = SHELLS | {"su"}
 # Interpreters whose first argument may be a program of the table: `php vendor/bin/phpunit`.
 _HOSTS = frozenset(["php", "node", "ruby", "perl", "bash", "sh"])
 # Launchers that kill what they start when its time is up.
 _TIME_LIMITS = frozenset(["timeout", "gtimeout"])
+_FIND_ACTIONS = frozenset(["-exec", "-execdir", "-ok", "-okdir"])
+# `$(which git)`, or the same with backticks.
+_LOOKED_UP = re.compile(r"(?:\$\(|`)(?:which|command -v|type -p) ([\w./-]+)[)`]")
 _INLINE_SCRIPT = re.compile(r"-[a-z]*c")
-# With the value of `-o pipefail`.
-_SHELL_OPTION = re.compile(r"[-+].*|pipefail|errexit", re.DOTALL)
+_READS_SCRIPT = re.compile(r"-[a-z]*s")
+# `-euo pipefail`, `-O extglob`, `--rcfile FILE`.
+_SHELL_OPTION_WITH_VALUE = re.compile(r"[-+][a-z]*[oO]|--(?:rcfile|init-file)")
+_PIPEFAIL = re.compile(r"-[a-zA-Z]*o\s+pipefail\b")
 _JUNIT_OPTION = re.compile(r"--junit-?xml(?:=(?P<path>.*))?")
 
 
@@ -109,6 +115,36 @@ class Stage:
     def operands(self) -> tuple[str, ...]:
         """The arguments that are neither options nor, as far as is known, values of options."""
         return load_programs().operands(self.program, self.arguments)
+
+    @cached_property
+    def possible_operands(self) -> tuple[tuple[str, ...], ...]:
+        """The operands, and those that are left if the first ones are something else.
+
+        `prod` of `fly -a prod deploy` may be the value of the option, and each operand of a builder
+        may be a target of its own.
+        """
+        # Nobody writes more in front of what matters; bounds the time.
+        operands = self.operands[:_MOST_DOUBTFUL]
+        doubtful = 0
+        if self.program in load_programs().builders:
+            doubtful = max(len(operands) - 1, 0)
+        for option, word in pairwise(self.arguments):
+            if doubtful == len(operands) or word != operands[doubtful]:
+                continue
+            if not option.startswith("-") or "=" in option:
+                break
+            doubtful += 1
+        return tuple(self.operands[start:] for start in range(doubtful + 1))
+
+    @property
+    def script_file(self) -> str:
+        """The name of the script that a shell runs: `deploy.sh` of `bash scripts/deploy.sh`."""
+        if "-n" in self.arguments:
+            # The shell only reads it.
+            return self.program
+        if self.program in SHELLS or self.program in ("source", "."):
+            return program_name(" ".join(self.operands[:1]))
+        return self.program
 
     @cached_property
     def name(self) -> str:
@@ -172,6 +208,10 @@ class Stage:
         """Whether the program, or this call of it, is in a `hazards` list of programs.toml."""
         return load_programs().listed("hazards", key).contain(self)
 
+    def may_be_hazard(self, key: str) -> bool:
+        """The same, in doubt: see `possible_operands`."""
+        return load_programs().listed("hazards", key).may_contain(self)
+
     @property
     def always_succeeds(self) -> bool:
         """Whether its exit status is 0 whatever happens; a redirection may still fail."""
@@ -181,7 +221,14 @@ class Stage:
 
     @property
     def always_fails(self) -> bool:
-        """Whether it is there to fail: `false`, `exit 1`."""
+        """Whether it is there to fail: `false`, `exit 1`. What `exit $status` does depends."""
+        if not self.may_fail_on_purpose:
+            return False
+        return self.program == "false" or self.arguments[0].isdigit()
+
+    @property
+    def may_fail_on_purpose(self) -> bool:
+        """Whether it is there to fail, or may be: `false`, `exit 1`, `exit $status`."""
         if self.program in ("exit", "return"):
             # Without a status, it is that of the command before.
             return self.arguments[:1] not in ((), ("0",))
@@ -257,7 +304,7 @@ class Command:
     @property
     def hides_status(self) -> bool:
         """Whether a pipe ends in a filter that succeeds whatever it reads."""
-        if self.last.before != "|" or "pipefail" in self.text:
+        if self.last.before != "|" or _PIPEFAIL.search(self.text):
             return False
         return hazards.swallows_failure(self.last)
 
@@ -279,6 +326,9 @@ class Command:
 
 def program_name(word: str) -> str:
     """Return the name of a program without path, version and suffix."""
+    looked_up = _LOOKED_UP.fullmatch(word)
+    if looked_up:
+        word = looked_up[1]
     name = word.rstrip("/").rpartition("/")[2]
     return _SUFFIX.sub("", _VERSION.sub("", name))
 
@@ -307,12 +357,17 @@ def _read_stages(simples: Sequence[Simple], context: _Context) -> list[Stage]:
     stages: list[Stage] = []
     # The directory of each open subshell; `(cd web && make)` does not change the outer one.
     directories = [context.directory]
+    previous = None
     for simple in simples:
         del directories[simple.subshell + 1 :]
         while len(directories) <= simple.subshell:
             directories.append(directories[-1])
         here = replace(context, directory=directories[-1])
+        script = _piped_script(simple, previous)
+        if script is not None and context.depth < _MAX_DEPTH:
+            stages += _read_nested([script], here)
         stages += _read_stage(simple, here)
+        previous = simple
         if simple.program in ("cd", "pushd", "popd"):
             directories[-1] = _changed_directory(simple, directories[-1])
     return stages
@@ -336,8 +391,10 @@ def _read_stage(simple: Simple, context: _Context) -> list[Stage]:
     )
     stage = _unwrap(written)
     script = _inline_script(stage)
-    if script is None or context.depth == _MAX_DEPTH:
-        return [*_executed_by_find(stage, context), stage]
+    if context.depth == _MAX_DEPTH:
+        return [stage]
+    if script is None:
+        return [*_executed_by_find(stage, context), *_run_later(stage, context), stage]
 
     launchers = (*stage.launchers, stage.program)
     inner = replace(context, launchers=launchers, depth=context.depth + 1)
@@ -361,19 +418,56 @@ def _read_script(script: str, simple: Simple, context: _Context) -> list[Stage]:
 
 
 def _executed_by_find(stage: Stage, context: _Context) -> list[Stage]:
-    """Read the command of `find … -exec`, which find runs before it ends itself."""
-    if stage.program != "find" or "-exec" not in stage.arguments[:-1]:
+    """Read the commands of `find … -exec`, which find runs before it ends itself."""
+    if stage.program != "find":
         return []
-    if context.depth == _MAX_DEPTH:
-        return []
-    # The program itself is the first of the words, but none of the arguments.
-    start = stage.arguments.index("-exec") + 2
-    words = stage.words[start:]
-    source = " ".join(word.text for word in words)
-    simple = Simple(words, nested=True, source=source)
+    stages: list[Stage] = []
     launchers = (*stage.launchers, "find")
     inner = replace(context, launchers=launchers, depth=context.depth + 1)
-    return _read_stage(simple, inner)
+    starts = [place for place, word in enumerate(stage.words[:-1]) if word.text in _FIND_ACTIONS]
+    for start, end in pairwise([*starts, len(stage.words)]):
+        words = stage.words[start + 1 : end]
+        source = " ".join(word.text for word in words)
+        stages += _read_stage(Simple(words, nested=True, source=source), inner)
+    return stages
+
+
+def _run_later(stage: Stage, context: _Context) -> list[Stage]:
+    """Read the command of a `trap` or of an `alias`."""
+    if stage.program == "trap":
+        scripts = stage.operands[:1]
+    elif stage.program == "alias":
+        scripts = tuple(argument.partition("=")[2] for argument in stage.arguments)
+    else:
+        return []
+    return _read_nested(scripts, context)
+
+
+def _read_nested(scripts: Iterable[str], context: _Context) -> list[Stage]:
+    """Read scripts that are run on the side of a command."""
+    inner = replace(context, depth=context.depth + 1)
+    stages: list[Stage] = []
+    for script in scripts:
+        found = _read_stages(simple_commands(script), inner)
+        stages += [replace(stage, nested=True) for stage in found]
+    return stages
+
+
+def _piped_script(simple: Simple, before: Simple | None) -> str | None:
+    """Return the script that the command in front of a pipe gives a shell, if it is known."""
+    if before is None or simple.before != "|" or program_name(simple.program) not in SHELLS:
+        return None
+    arguments = simple.texts[1:]
+    if arguments and not (arguments[-1].startswith("-") or "-s" in arguments):
+        # A script in a file, which reads what is printed.
+        return None
+    if before.program in ("echo", "printf"):
+        shown = [text for text in before.texts[1:] if not text.startswith("-")]
+        return " ".join(shown).replace("\\n", "\n")
+    for redirection in before.redirections:
+        if before.texts == ("cat",) and redirection.body:
+            return redirection.body
+    return None
 
 
 def _unwrap(stage: Stage) -> Stage:
@@ -394,7 +488,12 @@ def _unwrap_once(stage: Stage) -> Stage | None:
 
     launcher = load_programs().launcher((stage.program, *stage.arguments))
     if launcher is not None:
+        if _inline_script(stage) is not None:
+            return None
         return _behind_launcher(stage, launcher)
+    behind = _behind_launcher_with_options(stage)
+    if behind is not None:
+        return behind
     if _PYTHON.fullmatch(stage.program):
         module = _behind_python(stage)
         if module is not None:
@@ -414,6 +513,9 @@ def _behind_launcher(stage: Stage, launcher: Launcher) -> Stage | None:
     if runs_module:
         rest = rest[1:]
     assignments, rest = _split_assignments(rest)
+    while launcher.words == ("env",) and len(rest) > 1 and rest[0].text.startswith(("$(", "`")):
+        # `env $(cat .env | xargs) npm start`: the assignments are in a file.
+        rest = rest[1:]
     if not rest:
         return None
     if launcher.known_only and not load_programs().is_launched(program_name(rest[0].text)):
@@ -431,12 +533,44 @@ def _behind_launcher(stage: Stage, launcher: Launcher) -> Stage | None:
     )
 
 
+def _behind_launcher_with_options(stage: Stage) -> Stage | None:
+    """Look through `uv --directory web run …`: options may change where the program runs."""
+    programs = load_programs()
+    rest = _past_options(stage.words[1:], programs.options_with_value(stage.program))
+    skipped = stage.arguments[: len(stage.arguments) - len(rest)]
+    if not skipped:
+        return None
+    launcher = programs.launcher((stage.program, *(word.text for word in rest)))
+    if launcher is None or launcher.again != launcher.words:
+        # What starts it again would not take these options.
+        return None
+    behind = _behind_launcher(replace(stage, words=(stage.words[0], *rest)), launcher)
+    if behind is None:
+        return None
+    again = (stage.program, *skipped, *behind.again[1:])
+    return replace(behind, again=again, directory=None)
+
+
 def _behind_python(stage: Stage) -> Stage | None:
     """Look through `python -m MODULE`."""
-    rest = _past_options(stage.words[1:], _PYTHON_VALUES)
-    if len(rest) < 2 or not _starts_with("-m", rest):
+    rest = stage.words[1:]
+    while rest and not _MODULE_OPTION.match(rest[0].text):
+        if not rest[0].text.startswith("-") or rest[0].text.startswith("-c"):
+            return None
+        rest = rest[2:] if rest[0].text in _PYTHON_VALUES else rest[1:]
+    if not rest:
         return None
-    return _behind_interpreter(stage, rest[1:])
+
+    option, *words = rest
+    module = _MODULE_OPTION.sub("", option.text, count=1)
+    if module:
+        glued = option.text.removesuffix(module)
+        front = stage.words[: -len(rest)]
+        apart = (*front, Word(glued), Word(module), *words)
+        return _behind_interpreter(replace(stage, words=apart), apart[len(front) + 1 :])
+    if not words:
+        return None
+    return _behind_interpreter(stage, tuple(words))
 
 
 def _behind_host(stage: Stage) -> Stage | None:
@@ -488,21 +622,40 @@ def _split_assignments(
 
 
 def _inline_script(stage: Stage) -> str | None:
-    """Return the script of `sh -c '…'`, `sh <<< '…'` or `eval '…'`."""
+    """Return the script of `sh -c '…'`, `sh <<< '…'`, `sh << E`, `eval '…'` or `npx -c '…'`."""
     if stage.program == "eval":
         return " ".join(stage.arguments)
-    if stage.program not in _SCRIPT_RUNNERS:
+    launcher = load_programs().launcher((stage.program, *stage.arguments))
+    if launcher is not None:
+        return launcher.script(stage.arguments[len(launcher.words) - 1 :])
+    if stage.program not in SHELLS:
         return None
 
+    return _script_of_shell(stage)
+
+
+def _script_of_shell(stage: Stage) -> str | None:
+    """Return what a shell is given as `-c`, as a here-string or as a here document."""
+    is_value = False
     for argument, script in zip_longest(stage.arguments, stage.arguments[1:]):
-        if _INLINE_SCRIPT.fullmatch(argument):
+        if is_value:
+            is_value = False
+        elif _INLINE_SCRIPT.fullmatch(argument):
             return script
-        if not _SHELL_OPTION.fullmatch(argument):
+        elif _READS_SCRIPT.fullmatch(argument):
+            # What follows are the arguments of the script.
+            break
+        elif not argument.startswith(("-", "+")):
             # A script in a file, which reads the here-string.
             return None
+        else:
+            is_value = _SHELL_OPTION_WITH_VALUE.fullmatch(argument) is not None
+
     for redirection in reversed(stage.redirections):
         if redirection.operator == "<<<":
             return redirection.target
+        if redirection.operator in ("<<", "<<-"):
+            return redirection.body
     return None
 
 

@@ -1,8 +1,8 @@
 """Split a shell command line into its simple commands without running it.
 
 This is a reader, not a shell: expansions are noticed but never performed, so every word says
-whether it is `literal`. The commands inside `$(…)`, `<(…)` and backticks are listed before the
-command they belong to and are marked `nested`.
+whether it is `literal`. The commands inside `$(…)`, `<(…)` and backticks, also those in here
+documents, are listed before the command they belong to and are marked `nested`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ _BARE = re.compile(r"(?:[^\s\\'\"`$;&|()<>*?\[\]{}~#!]+|(?<=/)\([\w.-]+\)(?=/))+
 # Blanks, continued lines and comments.
 _SKIPPED = re.compile(r"(?:[ \t\r\f\v]|\\\r?\n|(?<![^ \t\n;&|(])#[^\n]*)+")
 _BRACES = re.compile(r"[^\s{}]{0,200}?(?:,|\.\.)[^\s{}]{0,200}\}")
+# A here document with such a delimiter is not expanded.
+_QUOTED = re.compile(r"[\\'\"]")
+_OPTION_FOLLOWS = re.compile(r"[ \t]+-")
+_ANSI_QUOTES = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
 _EXPANSION = re.compile(r"\$[\w({@*#?$!-]")
 _PLAIN_IN_QUOTES = re.compile(r"[^\"\\$`]+")
 # What a backslash protects between double quotes; before anything else it is a character.
@@ -46,11 +50,15 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """`2> log` is the operator `>` on the descriptor `2` with the target `log`."""
+    """`2> log` is the operator `>` on the descriptor `2` with the target `log`.
+
+    `body` is the text of a here document, whose target is its delimiter.
+    """
 
     descriptor: str
     operator: str
     target: str
+    body: str = ""
 
     @property
     def takes_stdout(self) -> bool:
@@ -155,7 +163,8 @@ class _Reader:
     loops: int = 0
     # Sources of `$(…)`, `<(…)` and backticks in the words read since the last simple command.
     inner: list[str] = field(default_factory=list)
-    heredocs: list[str] = field(default_factory=list)
+    # Where the here documents of the current line end; 0 if it has none.
+    heredocs_end: int = 0
 
     def commands(self) -> list[Simple]:
         """Read the source to its end."""
@@ -183,6 +192,18 @@ class _Reader:
             found += _Reader(source, self.depth + 1).commands()
         return found
 
+    def substitutions(self) -> list[str]:
+        """Return the sources of `$(…)` and backticks in a text that a shell only expands."""
+        while self.at < len(self.source):
+            char = self.source[self.at]
+            if char == "\\":
+                self.at += 2
+            elif char == "`" or _EXPANSION.match(self.source, self.at):
+                self._expansion(char)
+            else:
+                self.at += 1
+        return self.inner
+
     def _simple(self) -> tuple[Simple | None, str]:
         """Read up to the next operator: the command, if there is one, and that operator."""
         draft = _Draft(self.parentheses)
@@ -202,7 +223,10 @@ class _Reader:
                 break
             start = self.at
             word = self._word()
-            if draft.words or not self._is_keyword(word):
+            if word.text == "{" and [one.text for one in draft.words[:-1]] == ["function"]:
+                # The body of `function name {` is a command like any other.
+                draft = _Draft(self.parentheses)
+            elif draft.words or not self._is_keyword(word):
                 draft.add(word, start)
 
         # The `pattern)` of a case and the head of a loop are not commands.
@@ -219,6 +243,9 @@ class _Reader:
     def _is_keyword(self, word: Word) -> bool:
         """Return whether a word in the place of a program is a keyword, and count open loops."""
         self.loops = max(self.loops + _LOOPS.get(word.text, 0), 0)
+        if word.text == "time" and _OPTION_FOLLOWS.match(self.source, self.at):
+            # The launcher of that name, which has options.
+            return False
         return word.text in _KEYWORDS
 
     def _skip_blanks(self) -> bool:
@@ -235,10 +262,14 @@ class _Reader:
         if not match:
             return None
         self.at = match.end()
+        start = self.at
         target = self._target()
+        body = ""
         if target and match[2] in ("<<", "<<-"):
-            self.heredocs.append(target)
-        return Redirection(match[1], match[2], target)
+            body = self._heredoc(target)
+            if not _QUOTED.search(self.source, start, self.at):
+                self.inner += _Reader(body).substitutions()
+        return Redirection(match[1], match[2], target, body)
 
     def _target(self) -> str:
         """Read the word behind a redirection, which may be missing."""
@@ -251,18 +282,23 @@ class _Reader:
         self.at = match.end()
         self.parentheses += _PARENTHESES.get(match[0], 0)
         if match[0] == "\n":
-            self._skip_heredocs()
+            self.at = max(self.at, self.heredocs_end)
+            self.heredocs_end = 0
         return match[0]
 
-    def _skip_heredocs(self) -> None:
-        for delimiter in self.heredocs:
-            last_line = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
-            match = last_line.search(self.source, self.at)
-            if match is None:
-                self.at = len(self.source)
-                break
-            self.at = match.end()
-        self.heredocs.clear()
+    def _heredoc(self, delimiter: str) -> str:
+        """Return the here document that follows the current line, and those found before."""
+        line_end = self.source.find("\n", self.at)
+        start = self.heredocs_end or line_end + 1
+        if start == 0:
+            return ""
+        last_line = re.compile(rf"^\t*{re.escape(delimiter)}[ \t]*$", re.MULTILINE)
+        match = last_line.search(self.source, start)
+        if match is None:
+            self.heredocs_end = len(self.source)
+            return self.source[start:]
+        self.heredocs_end = match.end()
+        return self.source[start : match.start()]
 
     def _word(self) -> Word:
         """Read one word, up to a blank or an operator."""
@@ -297,6 +333,10 @@ class _Reader:
         if char == "\\":
             self.at += 2
             return self.source[self.at - 1 : self.at].replace("\n", ""), True
+        ansi = _ANSI_QUOTES.match(self.source, self.at)
+        if ansi:
+            self.at = ansi.end()
+            return ansi[1], "\\" not in ansi[1]
         if char in "$`":
             return self._expansion(char), False
 
@@ -345,19 +385,26 @@ class _Reader:
         return "".join(parts), literal
 
     def _expansion(self, char: str) -> str:
-        """Read `$x`, `${…}`, `$(…)`, `$'…'` or backticks as written; note the commands in it."""
+        """Read `$x`, `${…}`, `$(…)` or backticks as written; note the commands in it."""
         start = self.at
         if char == "`":
             self.inner.append(self._until("`"))
         elif self.source.startswith("$((", start):
             self.at = _matching(self.source, start + 1)
+            self._note_substitutions(self.source[start + 3 : self.at])
         elif self.source.startswith("$(", start):
             return self._parenthesised()
         elif self.source.startswith("${", start):
             self._until("}")
+            self._note_substitutions(self.source[start + 2 : self.at])
         else:
             self.at += 1
         return self.source[start : self.at]
+
+    def _note_substitutions(self, text: str) -> None:
+        """Note the commands inside of `${x:-$(…)}` and `$((…))`."""
+        if "$(" in text and self.depth < _MAX_DEPTH:
+            self.inner += _Reader(text, self.depth + 1).substitutions()
 
     def _parenthesised(self) -> str:
         """Read `$(…)` or `<(…)` as written and note the commands in it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -51,8 +52,9 @@ class Launcher:
     """How to find the program behind `words`, which only start it.
 
     `values` are options followed by a value, `operands` how many words of its own come next,
-    `again` what starts the same program once more. A launcher that is `known_only` launches
-    programs of the table; any other word is a subcommand or a script of its own.
+    `again` what starts the same program once more, `scripts` options with a command line as their
+    value. A launcher that is `known_only` launches programs of the table; any other word is a
+    subcommand or a script of its own.
     """
 
     words: tuple[str, ...]
@@ -60,13 +62,33 @@ class Launcher:
     operands: int
     again: tuple[str, ...]
     known_only: bool
+    scripts: frozenset[str]
+
+    def script(self, arguments: Sequence[str]) -> str | None:
+        """Return the command line that an option in front of the program has, or None.
+
+        `arguments` are the words behind those of the launcher.
+        """
+        own_operands = self.operands
+        remaining = iter(arguments)
+        for argument in remaining:
+            option, _, value = argument.partition("=")
+            if option in self.scripts:
+                return value or next(remaining, None)
+            if argument in self.values:
+                next(remaining, None)
+            elif not argument.startswith("-"):
+                own_operands -= 1
+            if own_operands < 0 or argument == "--":
+                return None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """The operands that make a call of a program, and options that must be among its arguments.
 
-    `*` stands for any operand.
+    In the operands, `*` stands for any text.
     """
 
     words: tuple[str, ...]
@@ -83,7 +105,7 @@ class Call:
         if len(operands) < len(self.words):
             return False
         for word, operand in zip(self.words, operands, strict=False):
-            if word not in ("*", operand):
+            if word != operand and not ("*" in word and fnmatchcase(operand, word)):
                 return False
         return self.options.issubset(arguments)
 
@@ -134,6 +156,11 @@ class Programs:
         return self._names["orchestrators"]
 
     @property
+    def builders(self) -> frozenset[str]:
+        """Programs of which every operand may be a target: `make clean deploy`."""
+        return self._names["builders"]
+
+    @property
     def alone(self) -> frozenset[str]:
         """Programs that are a whole command without any argument, as pytest is."""
         return self._names["alone"]
@@ -179,20 +206,46 @@ class Programs:
                 return "build"
         return ""
 
+    def options_with_value(self, program: str) -> frozenset[str]:
+        """Return the options of a program that are followed by a value, as far as known."""
+        return self._values.get(program, frozenset())
+
     def operands(self, program: str, arguments: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments that are neither options nor values of options."""
-        values = self._values.get(program, frozenset())
+        values = self.options_with_value(program)
         found: list[str] = []
         remaining = iter(arguments)
         for argument in remaining:
             if argument == "--":
                 # Nothing behind it is an option, whatever it starts with.
                 found += remaining
-            elif argument in values:
+            elif takes_next(argument, values):
                 next(remaining, None)
             elif not argument.startswith(("-", "+")) or argument == "-":
                 found.append(argument)
         return tuple(found)
+
+    def options(self, program: str, arguments: Sequence[str]) -> list[str]:
+        """Return the arguments that are no values of options."""
+        values = self.options_with_value(program)
+        found: list[str] = []
+        remaining = iter(arguments)
+        for argument in remaining:
+            found.append(argument)
+            if takes_next(argument, values):
+                next(remaining, None)
+        return found
+
+    def leading_operands(self, program: str, arguments: Sequence[str]) -> list[str]:
+        """Return the first operands, up to the next option: `s3 cp` of `aws s3 cp --acl x`."""
+        found: list[str] = []
+        operands = self.operands(program, arguments)
+        for argument in arguments:
+            if found and argument.startswith("-"):
+                break
+            if argument in operands:
+                found.append(argument)
+        return found
 
     def listed(self, section: Section, key: str) -> Calls:
         """Return a list of the section `stdout` or `hazards` of the table."""
@@ -231,6 +284,18 @@ class Programs:
                 yield name
 
 
+def takes_next(argument: str, values: frozenset[str]) -> bool:
+    """Whether the next word is the value of this option: of `-d`, of `-sd`, not of `-dx`."""
+    if argument in values:
+        return True
+    if not argument.startswith("-") or argument.startswith("--"):
+        return False
+    for place, letter in enumerate(argument[1:], 2):
+        if f"-{letter}" in values:
+            return place == len(argument)
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """Names of programs (or options), and calls of programs."""
@@ -253,11 +318,19 @@ class Calls:
 
     def contain(self, stage: Stage) -> bool:
         """Whether a stage is one of the calls, or calls one of the programs."""
-        if stage.program in self.names:
-            return True
-        for call in self.calls.get(stage.program, ()):
-            if call.matches(stage.operands, stage.arguments):
+        return self._contain(stage, (stage.operands,))
+
+    def may_contain(self, stage: Stage) -> bool:
+        """The same, also if it is only one of several targets, or behind options unknown here."""
+        return self._contain(stage, stage.possible_operands)
+
+    def _contain(self, stage: Stage, readings: Sequence[Sequence[str]]) -> bool:
+        for program in {stage.program, stage.script_file}:
+            if program in self.names:
                 return True
+            for call in self.calls.get(program, ()):
+                if any(call.matches(operands, stage.arguments) for operands in readings):
+                    return True
         return False
 
 
@@ -283,6 +356,7 @@ def _read_launchers(rows: Mapping[str, Any]) -> dict[str, list[Launcher]]:
             operands=row.get("operands", 0),
             again=_words(row, "again"),
             known_only=row.get("known", False),
+            scripts=frozenset(_words(row, "scripts")),
         )
         found.setdefault(launcher.words[0], []).append(launcher)
     for launchers in found.values():

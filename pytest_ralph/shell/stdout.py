@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from pytest_ralph.shell.programs import load_programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +21,7 @@ _RECURSIVE_OPTION = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive")
 _INLINE_OPTION = re.compile(r"-[a-zA-Z]*[cepErn]|--eval|--print|-pe|eval")
 # `python -c "import shop"` prints nothing: it fails, or it does not.
 _IMPORTS = re.compile(r"(?:import|from) [^;()\n]+(?:; *(?:import|from) [^;()\n]+)*;?")
-_PATTERN_OPTIONS = frozenset(["-e", "-f"])
+_PATTERN_OPTION = re.compile(r"-[A-Za-z]*[ef]")
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
 _COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
@@ -83,8 +86,10 @@ def lists_file_names(stage: Stage) -> bool:
 
 
 def has_option(stage: Stage, option: re.Pattern[str]) -> bool:
-    """Whether an argument is spelled like this option."""
-    return any(map(option.fullmatch, stage.arguments))
+    """Whether an argument is spelled like this option, and is no value of another one."""
+    options = load_programs().options(stage.program, stage.arguments)
+    own = takewhile(lambda argument: argument != "--", options)
+    return any(map(option.fullmatch, own))
 
 
 def _of_search(stage: Stage) -> Stdout:
@@ -100,8 +105,11 @@ def _searches_several_files(stage: Stage) -> bool:
     """Whether a search names several files, a wildcard or a directory to descend into."""
     if "xargs" in stage.launchers or has_option(stage, _RECURSIVE_OPTION):
         return True
+    if stage.program == "git":
+        # It names the file even if there is only one.
+        return True
     files = stage.operands
-    if _PATTERN_OPTIONS.isdisjoint(stage.arguments):
+    if not has_option(stage, _PATTERN_OPTION):
         # The first is the pattern.
         files = files[1:]
     return len(files) > 1 or any(map(_WILDCARD.search, files))

@@ -22,9 +22,10 @@ GAP = regex(r"… [\d,]+ (?:lines|bytes) left out …")
 
 
 def cut_lines(text: str, head: int, tail: int, *, widest: int = WIDEST, around: str = "") -> str:
-    """Return the first `head` and the last `tail` lines of `text`, none wider than `widest`.
+    """Return the first `head` and the last `tail` lines of `text`.
 
-    The lines near the first one that contains `around` are kept as well.
+    Of a line that is wider than `widest`, so many characters are kept. The lines near the first one
+    that contains `around` are kept as well.
     """
     lines = text.splitlines()
     if len(lines) > head + tail + 1:
@@ -64,7 +65,7 @@ def gap_line(count: int, unit: str = "lines") -> str:
 
 
 def cut_middle(line: str, widest: int) -> str:
-    """Return the line with its middle replaced by a count if it has over `widest` characters."""
+    """Return the line, or its first and last characters, `widest` together, around a count."""
     if len(line) <= widest:
         return line
     kept = widest // 2

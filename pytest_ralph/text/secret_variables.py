@@ -109,15 +109,17 @@ def _secrets_in_json(value: str) -> Iterator[str]:
 
     try:
         members = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
-    waiting = [members]
+    waiting = [("", members)]
     while waiting:
-        for name, member in waiting.pop().items():
-            if isinstance(member, dict):
-                waiting.append(member)
-            elif isinstance(member, str):
-                yield from _parts(name, member)
+        name, member = waiting.pop()
+        if isinstance(member, dict):
+            waiting += member.items()
+        elif isinstance(member, list):
+            waiting += [(name, element) for element in member]
+        elif isinstance(member, str):
+            yield from _parts(name, member)
 
 
 def _is_path(value: str) -> bool:

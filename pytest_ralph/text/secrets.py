@@ -80,7 +80,8 @@ PATTERNS = (
     r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",
     # Formats without a vendor
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]*",
-    r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/@'\"<>]{1,200})@",
+    # A password may hold an unescaped `@`.
+    r"://(?P<secret>[^\s/:@'\"<>]{0,100}:[^\s/'\"<>]{1,200})@",
     r"://(?P<secret>(?=[A-Za-z_]{0,100}\d)[A-Za-z0-9_]{20,100})@",
 )
 # Patterns that begin with a word in any letter case are slow to search for, so that each is tried
@@ -117,9 +118,9 @@ FIELDS = (
     *("password", "passwd", "passphrase", "secret key", "secret access key", "client secret"),
     *("api key", "access token", "auth token", "session token", "refresh token", "id token"),
 )
-# `DB_PASSWORD=…`, as in a script or a listing of the environment.
+# `DB_PASSWORD=…` or `DB_PASSWORD: …`, as in a script, in YAML or a listing of the environment.
 _ASSIGNMENT = regex(
-    r"""(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{2,60})=['"]?(?P<secret>[^\s'";$<({*]{8,})"""
+    r"""(?<![\w$-])(?P<name>[A-Z][A-Z0-9_]{2,60})(?:=|:[ ])['"]?(?P<secret>[^\s'";$<({*]{8,})"""
 )
 # One of them is in the name of each variable that holds a secret.
 _WORDS_OF_NAMES = ("token", "secret", "pass", "pw", "cred", "key", "dsn", "bearer", "jwt", "conn")

@@ -147,7 +147,7 @@ def _never_fails(command: Command) -> bool:
     """Whether its last command always succeeds, and no other is there to fail."""
     if not command.last.always_succeeds:
         return False
-    return not any(stage.always_fails for stage in command.own_stages)
+    return not any(stage.may_fail_on_purpose for stage in command.own_stages)
 
 
 def _ignores_failures(command: Command) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -165,7 +166,8 @@ class Transcript:
         if isinstance(usage, dict):
             input_tokens += _count(usage.get("input_tokens"))
             output_tokens += _count(usage.get("output_tokens"))
-        if isinstance(cost, int | float):
+        # Neither what JSON calls NaN nor infinity: no limit on the cost could be compared with it.
+        if isinstance(cost, int | float) and 0 <= cost < math.inf:
             total = cost + (total or 0.0)
         self.usage = Usage(input_tokens, output_tokens, total)
 

@@ -266,3 +266,11 @@ def test_a_denied_command_is_recorded(preset: str, event: str) -> None:
 
     assert transcript.denied == ["Running npm test"]
     assert transcript.last_tool is None
+
+
+@pytest.mark.parametrize("cost", [float("nan"), float("inf"), -1.0])
+def test_an_impossible_cost_does_not_count(cost: float) -> None:
+    transcript = Transcript()
+    transcript.add_usage(None, 0.5)
+    transcript.add_usage(None, cost)
+    assert transcript.usage.cost == 0.5

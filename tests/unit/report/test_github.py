@@ -55,6 +55,7 @@ def test_other_outcomes_are_not_annotated(outcome: str) -> None:
     [
         ("/w/repo/app", "/w/repo", "app/specs/foo/tasks.md"),
         ("/w/repo", "/w/repo", "specs/foo/tasks.md"),
+        ("/w/repo/app/../lib/..", "/w/repo", "specs/foo/tasks.md"),
         ("/elsewhere", "/w/repo", "specs/foo/tasks.md"),
         ("/w/repo", "", "specs/foo/tasks.md"),
     ],
@@ -127,6 +128,15 @@ def test_a_huge_summary_fits_the_limit() -> None:
     assert len(text.encode()) < 1024 * 1024
     assert text.count("<details>") == DETAILS_SHOWN
     assert f"… and {5000 - ROWS_SHOWN:,} more" in text
+
+
+def test_a_huge_summary_of_wide_characters_fits_the_limit() -> None:
+    loud = Attempt(outcome="failed", error="|" * 5000, output=("語" * 900 + "\n") * 900)
+    failed = task("failed", attempts=(loud,))
+    warned = tuple(f"{number} " + "<" * 300 for number in range(2000))
+    text = summary(run(*[failed] * 5000)._replace(notes=warned))
+    assert len(text.encode()) < 1024 * 1024
+    assert text.endswith("left out, because GitHub takes no more\n\n")
 
 
 def test_outside_of_github_nothing_is_told(tmp_path: Path) -> None:

@@ -382,3 +382,26 @@ def test_tasks_that_need_permission_are_named(recorder: Recorder) -> None:
 
 def test_a_note_starts_a_line_after_letters(recorder: Recorder) -> None:
     assert recorder.after_letters("..F") == "..F\nralph: a note\n"
+
+
+def test_specs_of_one_name_are_told_apart() -> None:
+    tasks = []
+    for path in ("a/demo/tasks.md", "b/demo/tasks.md"):
+        for line in (1, 2, 3):
+            blocked = TaskResult(
+                f"1.{line}",
+                spec="demo",
+                spec_path=path,
+                line=line,
+                outcome="blocked",
+                reason="blocked by 1.0",
+            )
+            tasks.append(blocked)
+    assert not_run_lines(tasks) == ["demo: 1.1 to 1.3 blocked by 1.0"] * 2
+
+
+def test_a_listed_task_has_its_node_id(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-rR")
+    assert "RECOVERED specs/demo/tasks.md::1.3~2 - by" in recorder.summary(
+        RECOVERED._replace(name="1.3~2")
+    )

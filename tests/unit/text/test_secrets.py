@@ -189,6 +189,24 @@ def test_values_that_are_no_secret_are_left_alone(name: str, value: str) -> None
     assert list(secret_values({name: value})) == []
 
 
+def test_a_password_with_an_at_sign_is_masked_whole() -> None:
+    masked = Masker({}).mask("cloning https://me:p4ss@w0rd@host.example/x")
+    assert masked == f"cloning https://{MASK}@host.example/x"
+
+
+def test_a_secret_in_yaml_is_masked() -> None:
+    assert Masker({}).mask("  DEPLOY_TOKEN: xyzzy-plugh7") == f"  DEPLOY_TOKEN: {MASK}"
+
+
+def test_secrets_in_lists_of_json_are_masked() -> None:
+    environ = {"ACCOUNTS": '{"all": [{"token": "xyzzy-plugh"}], "api_key": ["plugh-xyzzy"]}'}
+    assert sorted(secret_values(environ)) == ["plugh-xyzzy", "xyzzy-plugh"]
+
+
+def test_endless_json_in_a_variable_is_no_error() -> None:
+    assert list(secret_values({"X": '{"a":' * 100_000})) == []
+
+
 def test_a_value_containing_another_is_masked_whole() -> None:
     assert (
         Masker({"A_TOKEN": "abcdef-1", "B_TOKEN": "abcdef-1-longer"}).mask("abcdef-1-longer")
