@@ -377,6 +377,25 @@ def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("head", "checked"), [("### [ ] 1.1 a", False), ("### 1.1 a [ ]", False), ("### 1.1 a", True)]
+)
+def test_ticked_boxes_below_a_heading_count_only_where_it_has_none(
+    head: str, *, checked: bool
+) -> None:
+    (task,) = Spec.parse(f"{head}\n\n- **Verify**: `x`\n\n- [x] one\n- [x] two\n").tasks
+    assert task.checked is checked
+
+
+def test_the_verify_of_a_child_is_not_that_of_its_parent() -> None:
+    source = "- [ ] T1 a\n\n  - [ ] AC-1 b\n    - **Verify**: `x`\n\n- [ ] T2 c\n"
+    assert [(task.id, task.verify.text) for task in Spec.parse(source).tasks] == [
+        ("T1", ""),
+        ("AC-1", "`x`"),
+        ("T2", ""),
+    ]
+
+
 def test_a_field_behind_the_last_child_beside_the_children_is_that_of_the_parent() -> None:
     source = "- [ ] Task {0}: a\n  - [ ] {0}.1 b\n  - [ ] {0}.2 c\n  - **Verify**: `make {0}`\n\n"
     tasks = Spec.parse(source.format(1) + source.format(2)).tasks
