@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import Field
 from pytest_ralph.spec.labels import MANUAL
+from pytest_ralph.spec.task_line import slug
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _START = regex(r"[ \t]*<task\b[^<>]*>", re.IGNORECASE)
 _END = regex(r"[ \t]*(?:.*>)?[ \t]*</task>", re.IGNORECASE)
 _ID_ATTRIBUTE = regex(r"\bid=[\"'](?P<id>[^\"']{1,40})[\"']")
+_PLAIN_ID = regex(r"(?:[\w.-]*\w)?")
 _VERIFY_START = regex(r"[ \t]*(?:[-*+][ \t]+)?<verify\b[^<>]*>", re.IGNORECASE)
 _VERIFY_END = "</verify>"
 _FENCE = ("```", "~~~")
@@ -105,6 +107,9 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
     start_tag = text.partition(">")[0]
     id_attribute = _ID_ATTRIBUTE.search(start_tag)
     task_id = id_attribute["id"] if id_attribute else ""
+    if not _PLAIN_ID.fullmatch(task_id):
+        # The id of a fix, and an entry of `.progress.md`, has to be read back as one word.
+        task_id = slug(task_id)
     written = _element(text, "name") or _element(text, "what-built") or ""
     task_name = " ".join(written.split())
 
