@@ -115,8 +115,11 @@ def _checkboxes_beside_tasks(spec: Spec) -> list[LintFinding]:
     In a section without tasks they list criteria. Beside tasks, their author probably means one.
     """
     in_tasks: set[int] = set()
+    last = 0
     for task in spec.tasks:
-        in_tasks.update(range(task.line, task.end_line + 1))
+        # Each row of a table reaches to its end.
+        in_tasks.update(range(max(task.line, last + 1), task.end_line + 1))
+        last = max(last, task.end_line)
     task_lines = {task.line for task in spec.tasks}
 
     found: list[LintFinding] = []
@@ -193,18 +196,17 @@ class _TaskLinter:
         yield from misspelt_names.values()
 
         verify = self.task.verify
-        verify_line = self._line_of_field("verify")
-        expect_line = self._line_of_field("expect")
         if verify.checks:
             yield from self._check_findings(timeout)
         elif verify.invalid:
+            expect_line = self._line_of_field("expect")
             yield self._finding(expect_line, "expect-field", verify.invalid, "error")
         elif verify.manual:
             message = f"cannot be checked automatically: {verify.by_hand}"
-            yield self._finding(verify_line, "manual", message)
+            yield self._finding(self._line_of_field("verify"), "manual", message)
         elif "Expect" in self.task.fields:
             message = "the Expect field has no command: add `- **Verify**:` with one"
-            yield self._finding(expect_line, "no-verify", message)
+            yield self._finding(self._line_of_field("expect"), "no-verify", message)
         elif "Verify" not in misspelt_names:
             message = "no Verify field: add `- **Verify**:` with a command that checks it"
             yield self._finding(self.task.line, "no-verify", message)
@@ -212,7 +214,7 @@ class _TaskLinter:
         if verify.unread:
             words = "; ".join(verify.unread)
             message = f"not checked: {words}; state it exactly with `**Expect**:`"
-            yield self._finding(verify_line, "unread-words", message)
+            yield self._finding(self._line_of_field("verify"), "unread-words", message)
 
     def misspelt_fields(self) -> dict[str, LintFinding]:
         """Return a finding for each misspelt field, by its right name."""

@@ -86,7 +86,8 @@ def verify_element(lines: Sequence[str]) -> str:
     source = "\n".join(lines)
     if "<verify" not in source:
         return ""
-    lines = _COMMENT.sub("", source).split("\n")
+    with_comments, below = _split_behind_last("-->", source)
+    lines = (_COMMENT.sub("", with_comments) + below).split("\n")
 
     in_fence = False
     for number, line in enumerate(lines):
@@ -128,8 +129,9 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
 
 def _element(text: str, name: str) -> str | None:
     """Return the content of the last element `name`, dedented; earlier ones may be examples."""
+    elements, _ = _split_behind_last(f"</{name}>", text)
     pattern = rf"<{name}\b[^<>]*>(.*?)</{name}>"
-    contents = re.findall(pattern, text, re.IGNORECASE | re.DOTALL)
+    contents = re.findall(pattern, elements, re.IGNORECASE | re.DOTALL)
     if not contents:
         return None
     return html.unescape(dedent(contents[-1]).strip("\n").strip())
@@ -137,11 +139,24 @@ def _element(text: str, name: str) -> str | None:
 
 def _verify_text(content: str) -> str:
     """Return a Verify text; commands that are marked as automated become fences."""
+    elements, rest = _split_behind_last("</automated>", content)
     fences = []
-    for match in _AUTOMATED.finditer(content):
+    for match in _AUTOMATED.finditer(elements):
         command = match["command"].replace("\n", " ").strip()
         if command and not command.startswith("MISSING"):
             fences.append(f"```bash\n{command}\n```")
     if not fences:
-        return _AUTOMATED.sub(lambda match: match["command"], content)
+        return _AUTOMATED.sub(lambda match: match["command"], elements) + rest
     return "\n".join(fences)
+
+
+def _split_behind_last(end: str, text: str) -> tuple[str, str]:
+    """Split a text behind the last end of a comment or element.
+
+    No start below it has an end, and looking for one to the end of the text takes long if there
+    are many.
+    """
+    position = 0
+    for found in re.finditer(re.escape(end), text, re.IGNORECASE):
+        position = found.end()
+    return text[:position], text[position:]

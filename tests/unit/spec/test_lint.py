@@ -208,6 +208,14 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
     assert time.process_time() - started < 2
 
 
+def test_a_long_table_is_judged_in_linear_time() -> None:
+    rows = "".join(f"| T{n} | Do it | `make t{n}` |\n" for n in range(10_000))
+    spec = Spec.parse(f"| id | task | verify |\n|---|---|---|\n{rows}")
+    started = time.process_time()
+    assert lint(spec) == ()
+    assert time.process_time() - started < 4
+
+
 def test_misspelt_fields_are_found_in_linear_time() -> None:
     spec = Spec.parse(
         "".join(f"- [ ] {n}.1 Task {'x' * 500}\n  - **Verfy**: `make`\n" for n in range(1, 2001))
