@@ -170,7 +170,7 @@ def _in_form_of(model: str, block: str) -> list[str]:
         if line.startswith("  - **"):
             field = line.removeprefix("  - ")
             lines.append(f"{indent}  {bullet} {field}")
-        elif line.startswith("  "):
+        elif line.startswith(("  ", "\t")):
             lines.append(indent + line)
         else:
             lines.append(line)

@@ -209,7 +209,8 @@ def heading_kind(heading: str) -> str:
 
     If one heading of a kind is a task, so are those beside it.
     """
-    name = _read_name(heading.strip().lstrip("#").strip())
+    text = heading.strip().lstrip("#").strip()
+    name = _read_name(text.removeprefix(_heading_box(text)))
     if name.word:
         return name.word
     if "-T" in name.id:

@@ -387,6 +387,34 @@ def test_ticked_boxes_below_a_heading_count_only_where_it_has_none(
     assert task.checked is checked
 
 
+def test_a_task_under_a_heading_is_in_the_phase_above_it() -> None:
+    source = (
+        "# Plan\n\n## Overview\n\nWords.\n\n## Phase 1: A\n\n### 1 First\n\n- **Verify**: `a`\n\n"
+        "### 2 Second\n\n- **Verify**: `b`\n\n## [ ] 3 Third\n\n- **Verify**: `c`\n"
+    )
+    assert [(task.id, task.phase) for task in Spec.parse(source).tasks] == [
+        ("1", "Phase 1: A"),
+        ("2", "Phase 1: A"),
+        ("3", ""),
+    ]
+
+
+def test_ticking_a_heading_makes_no_other_heading_a_task() -> None:
+    source = "### T1 a\n\n### [{}] T2 b\n\n- **Verify**: `b`\n"
+    names = [[task.id for task in Spec.parse(source.format(mark)).tasks] for mark in " x"]
+    assert names == [["T1", "T2"], ["T1", "T2"]]
+
+
+@pytest.mark.parametrize("indent", ["    ", "\t"])
+def test_a_here_document_at_the_margin_stays_in_its_fence(indent: str) -> None:
+    source = (
+        "- [ ] 1.1 a\n@- **Verify**:\n\n@@```sh\n@@cat <<EOF\n# text\nEOF\n@@```\n\n- [ ] 1.2 b\n"
+    )
+    first, second = Spec.parse(source.replace("@", indent)).tasks
+    assert first.end_line == 8
+    assert second.id == "1.2"
+
+
 def test_the_verify_of_a_child_is_not_that_of_its_parent() -> None:
     source = "- [ ] T1 a\n\n  - [ ] AC-1 b\n    - **Verify**: `x`\n\n- [ ] T2 c\n"
     assert [(task.id, task.verify.text) for task in Spec.parse(source).tasks] == [

@@ -481,12 +481,21 @@ FORMATS = {
     "table": (
         "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n"
     ),
+    "bold lines": "**Task 1: A**\n- **Do**: a\n\n**Task 2: B**\n- **Verify**: `make b`\n",
     "phases": "## Phase 1: A\n\n**Verify**: `make a`\n\n## Phase 2: B\n\n**Verify**: `make b`\n",
     "numbers": "# Plan 7\n\n1) A\n   - Verify: `make a`\n2) B → verify: `make b`\n\n## End\n",
     "numbers below headings": (
         "## Phase 7\n\n1) A\n   - Verify: `make a`\n\n## Phase 8\n\n2) B → verify: `make b`\n"
     ),
 }
+
+
+def test_lines_indented_with_tabs_move_with_a_fix_that_is_nested() -> None:
+    source = "- [ ] 1. A\n\t- [ ] 1.3 B\n\t\t- **Verify**: `x`\n"
+    block = "- [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**:\n\t```bash\n\tmake\n\t```\n"
+    spec = Spec.parse(inserted(source, "1.3", block))
+    assert [task.id for task in spec.tasks] == ["1.", "1.3", "1.3.1"]
+    assert [check.command for check in spec["1.3.1"].verify.checks] == ["make"]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -497,3 +506,4 @@ def test_a_fix_fits_into_every_format(name: str) -> None:
     assert sorted(task.id for task in after.tasks) == ["1", "1.1", "2"]
     assert after["2"].verify == spec["2"].verify
     assert after["1.1"].verify.text == "`true`"
+    assert [task.phase for task in after.tasks] == [spec.tasks[0].phase] * 2 + [spec.tasks[1].phase]
