@@ -203,10 +203,12 @@ class _TaskLinter:
             yield self._finding(expect_line, "expect-field", verify.invalid, "error")
         elif verify.manual:
             message = f"cannot be checked automatically: {verify.by_hand}"
-            yield self._finding(self._line_of_field("verify"), "manual", message)
+            verify_line = self._line_of_field("verify")
+            yield self._finding(verify_line, "manual", message)
         elif "Expect" in self.task.fields:
             message = "the Expect field has no command: add `- **Verify**:` with one"
-            yield self._finding(self._line_of_field("expect"), "no-verify", message)
+            expect_line = self._line_of_field("expect")
+            yield self._finding(expect_line, "no-verify", message)
         elif "Verify" not in misspelt_names:
             message = "no Verify field: add `- **Verify**:` with a command that checks it"
             yield self._finding(self.task.line, "no-verify", message)
@@ -214,7 +216,8 @@ class _TaskLinter:
         if verify.unread:
             words = "; ".join(verify.unread)
             message = f"not checked: {words}; state it exactly with `**Expect**:`"
-            yield self._finding(self._line_of_field("verify"), "unread-words", message)
+            verify_line = self._line_of_field("verify")
+            yield self._finding(verify_line, "unread-words", message)
 
     def misspelt_fields(self) -> dict[str, LintFinding]:
         """Return a finding for each misspelt field, by its right name."""

@@ -107,6 +107,8 @@ def _readable_lines(text: str, skip: int) -> list[str]:
     """
     if "<tasks>" in text:
         text = _TASKS_TAG.sub("", text)
+    # Only to CommonMark does a carriage return alone end a line: one of ours would be two tasks.
+    text = text.replace("\r", " ")
     if "[" in text:
         text = _TIGHT_BOX.sub(r"\1 ", text)
     lines = text.split("\n")

@@ -76,6 +76,7 @@ def write(path: Path, data: bytes) -> Path:
         (b"a\nb\n\xff\xfe\n", 3, "not UTF-8 (byte 0xff)"),
         ("- [ ] 1.1 a\n".encode("utf-16"), 1, "not a text file (it contains NUL bytes)"),
         (b"a\n\x00\n", 2, "not a text file (it contains NUL bytes)"),
+        (b"- [ ] 1.1 a\r- [ ] 1.2 b\r", 1, "its lines end with a carriage return alone"),
     ],
 )
 def test_a_file_that_is_no_spec_gets_one_line_with_file_and_line(
@@ -396,6 +397,16 @@ def test_a_task_under_a_heading_is_in_the_phase_above_it() -> None:
         ("1", "Phase 1: A"),
         ("2", "Phase 1: A"),
         ("3", ""),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_a_carriage_return_within_a_line_does_not_end_it(end: str) -> None:
+    lines = ["- [ ] 1.1 a\r- [ ] 1.2 b", "  - **Verify**: `a`", "- [ ] 1.3 c", ""]
+    tasks = Spec.parse(end.join(lines)).tasks
+    assert [(task.name, task.line, task.end_line) for task in tasks] == [
+        ("1.1", 1, 2),
+        ("1.3", 3, 3),
     ]
 
 
