@@ -288,7 +288,7 @@ def insert_tasks(
     """Return the spec with tasks behind the last fix of `target`, or `before` it.
 
     Also return the text that was inserted for each. Raise SpecFilesError if a text is not read as a
-    task in its place.
+    task with its id in its place, or if a task that was there is not read any more.
     """
     # Imported here: a passing task inserts nothing.
     from pytest_ralph.spec.splice import spliced
@@ -303,7 +303,8 @@ def insert_tasks(
         changed = None if before else spliced(spec, original, insertion, source)
         if changed is None:
             changed = with_progress(Spec.parse(source, spec.path, verify=verify))
-        if len(changed.tasks) <= len(spec.tasks):
+        names = {task.name for task in changed.tasks}
+        if not names.issuperset([task_id, *(task.name for task in spec.tasks)]):
             raise SpecFilesError(
                 f"{spec.directory.name}/{spec.path.name}:{target.line}: cannot insert a task after"
                 f" {target.id}; is a code fence not closed?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +21,7 @@ from pytest_ralph.spec.task_line import (
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_ralph.spec.fields import Field
     from pytest_ralph.spec.outline import Outline
@@ -201,26 +201,28 @@ class Heading(NamedTuple):
 class Phases:
     """The headings that are not tasks themselves: each begins a phase."""
 
-    def __init__(self, outline: Outline, candidates: Sequence[TaskBlock]) -> None:
-        # The lines where phases begin; above the first one there is none.
+    def __init__(self, outline: Outline, tasks: Iterable[TaskBlock]) -> None:
+        # The lines where phases begin or end; above the first one there is none.
         self._lines: list[int] = []
         self._names = [""]
 
-        tasks = {block.line for block in candidates if block.title.certain}
+        task_lines = {block.line for block in tasks}
         headings: list[Heading] = []
         for block in _outside_items(outline.blocks):
-            if not block.level or block.line in tasks:
+            if not block.level:
                 continue
+            # The heading of a task ends the phases beside it, too.
             while headings and headings[-1].level >= block.level:
                 headings.pop()
-            title = outline.lines[block.line].strip(" \t#")
-            headings.append(Heading(block.level, title))
+            if block.line not in task_lines:
+                title = outline.lines[block.line].strip(" \t#")
+                headings.append(Heading(block.level, title))
             self._lines.append(block.line)
             self._names.append(_phase_name(headings))
 
     def at(self, line: int) -> str:
         """Return the name of the phase that a line stands in, empty above the first heading."""
-        return self._names[bisect_left(self._lines, line)]
+        return self._names[bisect_right(self._lines, line)]
 
 
 def _phase_name(headings: Sequence[Heading]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import PROGRESS_NAME, read_regular
+from pytest_ralph.files import PROGRESS_NAME, read_or_empty, read_regular
 from pytest_ralph.spec import progress
 from pytest_ralph.spec.edit import ticked_line
 
@@ -25,7 +25,9 @@ def with_progress(spec: Spec) -> Spec:
     candidates = {task.name for task in without_box(spec)}
     if not candidates:
         return spec
-    listed = progress.completed_tasks(read_progress(spec.directory / PROGRESS_NAME))
+    # One that cannot be read is no obstacle to verifying; writing it will say what is wrong.
+    text = read_or_empty(spec.directory / PROGRESS_NAME)
+    listed = progress.completed_tasks(text)
     done = candidates & listed
     tasks = list(spec.tasks)
     for position, task in enumerate(tasks):

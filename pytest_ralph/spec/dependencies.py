@@ -22,6 +22,8 @@ _DECORATION = regex(
     r"^(?:[-*]\s+)?(?:\[.\]\s+)?(?:tasks?\s+)?|\s*\(.*\)\s*$|[`*_\"']", re.IGNORECASE
 )
 _WORD = regex(r"[^\s,;`'\"()\[\]*&+]+")
+# A part of more characters is prose.
+_LONGEST_NAME = 300
 # What can only be the id of a task: a number with dots, or capitals with a number.
 _LOOKS_LIKE_ID = regex(r"\d+(?:\.\w+)+|[A-Z]{1,3}-?[A-Z]?\d+(?:\.\d+)*[A-Z]?")
 
@@ -72,6 +74,8 @@ def _read_ids(text: str, names: Mapping[str, str]) -> tuple[tuple[str, ...], lis
         found = list(filter(None, tasks))
         if found:
             known += found
+            continue
+        if len(part) > _LONGEST_NAME:
             continue
         bare = _DECORATION.sub("", part.strip()).strip().rstrip(".:")
         if _LOOKS_LIKE_ID.fullmatch(bare):

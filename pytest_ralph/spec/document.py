@@ -207,7 +207,7 @@ class Spec:
 
 
 def _read(file: Path) -> str:
-    """Return the text of a file. Raise SpecError if it is too large, binary or not UTF-8."""
+    """Return the text of a file. Raise SpecError if it is too large or no text in UTF-8."""
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
@@ -226,6 +226,9 @@ def _read(file: Path) -> str:
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
         raise SpecError(file, line, "not a text file (it contains NUL bytes)")
+    if b"\r" in data and b"\n" not in data:
+        # To us the file would be one line, and to Markdown it is many.
+        raise SpecError(file, 1, "its lines end with a carriage return alone")
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fix_tree import FixTree
 from pytest_ralph.spec.frontmatter import FRONT_MATTER
+from pytest_ralph.spec.task_line import BOXED_HEADING
 from pytest_ralph.text.markdown import LIST_MARKER
 from pytest_ralph.text.regex import regex
 
@@ -24,8 +25,8 @@ _BLOCK = regex(r"- \[ \] (?P<heading>.*)")
 _HEADING = regex(r"\ufeff?[ \t]*(#{1,6})(?:[ \t]|$)")
 _ITEM = regex(rf"\ufeff?(?P<indent>[ \t]*)(?P<bullet>{LIST_MARKER})")
 _EMPTY_BOXES = (
-    # - [ ] 1.3 Title
-    regex(_ITEM.pattern + r"[ \t]*\[(?P<mark>[ ~-]?)\]"),
+    # - [ ] 1.3 Title · - ### [ ] 1.3 Title
+    regex(_ITEM.pattern + r"[ \t]*(?:#{1,6}[ \t]+)?\[(?P<mark>[ ~-]?)\]"),
     # ### [ ] 1.3 Title
     regex(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
     # ### 1.3 Title [ ]
@@ -88,7 +89,6 @@ def insertion_before(spec: Spec, original: Task, block: str) -> Insertion:
     if model.startswith("\ufeff"):
         offset += 1
     new_lines = _in_form_of(model, block)
-    new_lines[0] = new_lines[0].removeprefix("\ufeff")
     return Insertion(offset, eol.join([*new_lines, "", ""]))
 
 
@@ -165,16 +165,26 @@ def _in_form_of(model: str, block: str) -> list[str]:
     indent = item["indent"]
     is_numbered = item["bullet"] not in "-*+"
     bullet = "-" if is_numbered else item["bullet"]
-    lines = [f"{indent}{bullet} [ ] {task['heading']}"]
+    lines = [f"{indent}{bullet} {_box_like(model)} {task['heading']}"]
     for line in others:
         if line.startswith("  - **"):
             field = line.removeprefix("  - ")
             lines.append(f"{indent}  {bullet} {field}")
-        elif line.startswith("  "):
+        elif line.startswith(("  ", "\t")):
             lines.append(indent + line)
         else:
             lines.append(line)
     return lines
+
+
+def _box_like(model: str) -> str:
+    """Return an empty box in the form of the first line of another list item."""
+    heading = BOXED_HEADING.match(model.removeprefix("\ufeff"))
+    if heading is None:
+        return "[ ]"
+    if heading["behind"]:
+        return f"[ ] {heading['behind']}"
+    return f"{heading['before']} [ ]"
 
 
 def _indented(line: str, columns: int) -> str:

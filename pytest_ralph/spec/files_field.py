@@ -30,17 +30,20 @@ def read_files(text: str) -> tuple[str, ...]:
 
 def _possible_files(text: str) -> list[str]:
     """Return the code spans and the list items of one word; without spans, every word."""
-    names: list[str] = _SPAN.findall(text)
+    # Where each name first stands.
+    places: dict[str, int] = {}
+    for span in _SPAN.finditer(text):
+        places.setdefault(span[1], span.start(1))
     without_spans = _SPAN.sub("`", text)
     around = _REMARK_IN_TEXT.sub(" ", without_spans)
-    if not names:
+    if not places:
         return re.split(r"[,;\s]+", around)
 
     for item in re.split(r"[,;\n]", around):
         words = item.split()
         if len(words) == 1:
-            names += words
-    return sorted(names, key=text.find)
+            places.setdefault(words[0], text.find(words[0]))
+    return sorted(places, key=places.__getitem__)
 
 
 def _is_path(word: str) -> bool:

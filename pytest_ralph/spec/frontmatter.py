@@ -26,6 +26,7 @@ FRONT_MATTER = regex(r"\ufeff?---[ \t]*\r?\n(?P<body>(?:.*\n)*?)(?:---|\.\.\.)[ 
 _LIKE_A_KEY = regex(r"\s*[\w-]+:(?:\s|$)")
 
 _NOT_COMMANDS = "`ralph: verify:` must map ids, markers or phases to commands"
+_MERGED = "`ralph: verify:` must be written out, not merged in with `<<`"
 
 
 class FrontMatterError(Exception):
@@ -85,7 +86,7 @@ def _read(text: str, lines: int) -> FrontMatter:
 
     settings, setting_lines = _settings(loaded)
     if settings.get("verify"):
-        settings["verify"] = _commands(text)
+        settings["verify"] = _commands(text, setting_lines["verify"])
     total_line = _line_of(loaded, "total_tasks")
     return FrontMatter(lines, _plain(loaded), settings, setting_lines, total_line)
 
@@ -93,7 +94,7 @@ def _read(text: str, lines: int) -> FrontMatter:
 def _load(text: str) -> Any:
     """Parse YAML. Raise FrontMatterError, with the line, if it is malformed."""
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError
 
     yaml = YAML(typ="rt", pure=True)
     yaml.allow_duplicate_keys = True
@@ -102,9 +103,10 @@ def _load(text: str) -> Any:
             # It warns about anchors that are defined twice.
             warnings.simplefilter("ignore")
             return yaml.load(text)
-    except (YAMLError, ValueError, TypeError, RecursionError) as error:
+    except Exception as error:
+        # Odd tags make it raise errors of many types: KeyError, AttributeError, IndexError.
         line = 2
-        problem = str(error)
+        problem = str(error) or type(error).__name__
         if isinstance(error, MarkedYAMLError):
             mark = error.problem_mark or error.context_mark
             line = (mark.line if mark else 0) + 2
@@ -113,14 +115,28 @@ def _load(text: str) -> Any:
         raise FrontMatterError(line, f"malformed front matter: {message}") from None
 
 
-def _commands(text: str) -> dict[str, str | list[str]]:
-    """Return `ralph: verify:` with its keys as written: in YAML, 1.1 and 1.10 are one number."""
+def _commands(text: str, line: int) -> dict[str, str | list[str]]:
+    """Return `ralph: verify:` with its keys as written: in YAML, 1.1 and 1.10 are one number.
+
+    `line` is where the setting stands.
+    """
     from ruamel.yaml import YAML
 
     node = YAML(pure=True).compose(text)
     for name in ("ralph", "verify"):
-        node = next(value for key, value in node.value if key.value == name)
-    return {str(key.value): _command(value) for key, value in node.value}
+        found = [value for key, value in _members(node, line) if key.value == name]
+        if not found:
+            raise FrontMatterError(line, _MERGED)
+        node = found[0]
+    return {str(key.value): _command(value) for key, value in _members(node, line)}
+
+
+def _members(node: Any, line: int) -> list[tuple[Any, Any]]:
+    """Return the keys and values of a mapping; an ordered map (`!!omap`) is written as a list."""
+    if not all(isinstance(member, tuple) for member in node.value):
+        raise FrontMatterError(line, _NOT_COMMANDS)
+    members: list[tuple[Any, Any]] = node.value
+    return members
 
 
 def _command(node: Any) -> str | list[str]:

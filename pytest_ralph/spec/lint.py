@@ -21,11 +21,11 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.hazards import hazards
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import PurePath
 
     from pytest_ralph.shell.command import Stage
-    from pytest_ralph.spec.document import Spec
+    from pytest_ralph.spec.document import LineFinder, Spec
     from pytest_ralph.spec.plan_problems import PlanProblem
     from pytest_ralph.spec.task import Task
     from pytest_ralph.verify.model import Check
@@ -99,15 +99,14 @@ def lint_syntax(spec: Spec) -> list[LintFinding]:
 
 def misspelt_fields(spec: Spec, task: Task) -> dict[str, LintFinding]:
     """Return a finding for each field of a task that is misspelt, by its right name."""
-    return _TaskLinter(task, spec.source.split("\n")).misspelt_fields()
+    return _TaskLinter(task, spec.lines).misspelt_fields()
 
 
 def _linters(spec: Spec) -> Iterator[_TaskLinter]:
     """Yield a linter for each task but the fixes, which have the Verify of their originals."""
-    lines = spec.source.split("\n")
     for task in spec.tasks:
         if task.fix_for is None:
-            yield _TaskLinter(task, lines)
+            yield _TaskLinter(task, spec.lines)
 
 
 def _checkboxes_beside_tasks(spec: Spec) -> list[LintFinding]:
@@ -116,8 +115,11 @@ def _checkboxes_beside_tasks(spec: Spec) -> list[LintFinding]:
     In a section without tasks they list criteria. Beside tasks, their author probably means one.
     """
     in_tasks: set[int] = set()
+    last = 0
     for task in spec.tasks:
-        in_tasks.update(range(task.line, task.end_line + 1))
+        # Each row of a table reaches to its end.
+        in_tasks.update(range(max(task.line, last + 1), task.end_line + 1))
+        last = max(last, task.end_line)
     task_lines = {task.line for task in spec.tasks}
 
     found: list[LintFinding] = []
@@ -136,7 +138,12 @@ def _checkboxes_beside_tasks(spec: Spec) -> list[LintFinding]:
         elif _CHECKBOX.match(line):
             message = "this checkbox is not a task: write `- [ ] 1.1 Title`, or add a Verify field"
             in_section.append(LintFinding(number, "not-a-task", message))
-    return found
+
+    if not found:
+        return found
+    # Those in code and comments are not meant to be tasks.
+    masked = read_outline(spec.source).masked
+    return [finding for finding in found if finding.line - 1 not in masked]
 
 
 def _rows_beside_tasks(spec: Spec) -> Iterator[LintFinding]:
@@ -179,7 +186,7 @@ def shell_error(command: str) -> str:
 class _TaskLinter:
     """Finds what is wrong with one task; `lines` are those of the whole spec."""
 
-    def __init__(self, task: Task, lines: Sequence[str]) -> None:
+    def __init__(self, task: Task, lines: LineFinder) -> None:
         self.task = task
         self.lines = lines
 
@@ -189,17 +196,18 @@ class _TaskLinter:
         yield from misspelt_names.values()
 
         verify = self.task.verify
-        verify_line = self._line_of_field("verify")
-        expect_line = self._line_of_field("expect")
         if verify.checks:
             yield from self._check_findings(timeout)
         elif verify.invalid:
+            expect_line = self._line_of_field("expect")
             yield self._finding(expect_line, "expect-field", verify.invalid, "error")
         elif verify.manual:
             message = f"cannot be checked automatically: {verify.by_hand}"
+            verify_line = self._line_of_field("verify")
             yield self._finding(verify_line, "manual", message)
         elif "Expect" in self.task.fields:
             message = "the Expect field has no command: add `- **Verify**:` with one"
+            expect_line = self._line_of_field("expect")
             yield self._finding(expect_line, "no-verify", message)
         elif "Verify" not in misspelt_names:
             message = "no Verify field: add `- **Verify**:` with a command that checks it"
@@ -208,6 +216,7 @@ class _TaskLinter:
         if verify.unread:
             words = "; ".join(verify.unread)
             message = f"not checked: {words}; state it exactly with `**Expect**:`"
+            verify_line = self._line_of_field("verify")
             yield self._finding(verify_line, "unread-words", message)
 
     def misspelt_fields(self) -> dict[str, LintFinding]:
@@ -258,7 +267,7 @@ class _TaskLinter:
         """Return the line of a field, or that of the task if the field is written differently."""
         pattern = re.compile(rf"^[\s*+_-]*{name}\w*\b[^:]{{0,40}}:", re.IGNORECASE)
         for number in range(self.task.line, self.task.end_line + 1):
-            if pattern.match(self.lines[number - 1]):
+            if pattern.match(self.lines.line(number)):
                 return number
         return self.task.line
 
@@ -266,7 +275,7 @@ class _TaskLinter:
         """Return the line of a command, or that of Verify if it is written differently there."""
         first = check.command.strip().partition("\n")[0].strip()
         for number in range(self.task.line, self.task.end_line + 1):
-            if first in self.lines[number - 1]:
+            if first in self.lines.line(number):
                 return number
         return self._line_of_field("verify")
 

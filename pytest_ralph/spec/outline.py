@@ -37,6 +37,7 @@ _BOX_REACH = 16
 # A span of more lines than this is none.
 _LONGEST_SPAN = 200
 FENCE = regex(rf"[ \t>]*(?:{LIST_MARKER}[ \t]+)*(`{{3,}}|~{{3,}})([^`\n]*)$")
+_AS_SPACE = regex(r"\S")
 _TASKS_TAG = regex(r"^[ \t]*</?tasks>[ \t]*$", re.MULTILINE)
 _TIGHT_BOX = regex(r"^([ \t]*[-*+])(?=\[[ xX]\])", re.MULTILINE)
 _SPAN_OPENER = regex(rf"[ \t]*(?:{LIST_MARKER}[ \t]|\*\*Verif)")
@@ -106,6 +107,8 @@ def _readable_lines(text: str, skip: int) -> list[str]:
     """
     if "<tasks>" in text:
         text = _TASKS_TAG.sub("", text)
+    # Only to CommonMark does a carriage return alone end a line: one of ours would be two tasks.
+    text = text.replace("\r", " ")
     if "[" in text:
         text = _TIGHT_BOX.sub(r"\1 ", text)
     lines = text.split("\n")
@@ -175,7 +178,8 @@ def _blank_cut_fences(lines: list[str], start: int) -> bool:
         last = _closing_fence(lines, number, opened[1], never_closed)
         if last > number + 1:
             lines[number + 1 : last] = [""] * (last - number - 1)
-            lines[last] = " " * opened.start(1) + opened[1]
+            # With its tabs: a list item of fewer columns would end before the fence.
+            lines[last] = _AS_SPACE.sub(" ", lines[number][: opened.start(1)]) + opened[1]
             changed = True
     return changed
 

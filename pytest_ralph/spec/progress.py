@@ -103,7 +103,10 @@ def learnings(text: str) -> list[str]:
 
 
 def _with_entry(text: str, heading: str, task_id: str, entry: str, *, replace: bool) -> str:
-    """Return the text with the entry of a task; an older one stays unless it is to `replace` it."""
+    """Return the text with the entry of a task.
+
+    An older one stays unless it is to `replace` it, or has an empty box.
+    """
     progress = _ProgressLines(text)
     if not progress.lines:
         progress.lines.append(f"{TITLE}\n")
@@ -118,7 +121,7 @@ def _with_entry(text: str, heading: str, task_id: str, entry: str, *, replace: b
         known = _ENTRIES[heading].match(line) if task_id in line else None
         if known is None or known[1] != task_id:
             continue
-        if replace:
+        if replace or line[2:5] == "[ ]":
             line_end = line[len(line.rstrip("\r\n")) :]
             progress.lines[number] = entry + line_end
         return progress.text()

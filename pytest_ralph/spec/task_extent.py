@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.spec.candidates import TaskBlock, TaskText, by_line
+from pytest_ralph.spec.edit import ticked_line
 from pytest_ralph.text.regex import regex
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def _find_tails(text: TaskText, tasks: Sequence[TaskBlock]) -> dict[int, int]:
         if not children:
             continue
 
-        if not _has_fields_between(text, children):
-            tails[parent.line] = max(child.end for child in children)
+        tail = max(child.end for child in children)
+        if tail < parent.end and not _has_fields_between(text, children):
+            tails[parent.line] = tail
     return tails
 
 
@@ -83,9 +85,10 @@ def set_extent(text: TaskText, block: TaskBlock, limit: int) -> None:
         block.end -= 1
 
     block.checked = block.title.checked
-    # A heading has no box of its own, but may have boxes below it.
-    is_heading = text.lines[block.line].lstrip().startswith("#")
-    if is_heading and not block.checked:
+    first_line = text.lines[block.line]
+    is_heading = first_line.lstrip().startswith("#")
+    # A heading mostly has no box of its own, but may have boxes below it.
+    if is_heading and not block.checked and ticked_line(first_line) is None:
         block.checked = _all_ticked(text, block.line + 1, own_end)
 
 

@@ -35,23 +35,25 @@ def find_tasks(outline: Outline) -> list[TaskBlock]:
     text = TaskText(outline)
     found = find_candidates(text)
     candidates = [block for block in found if not _is_document_title(block, found)]
-    phases = Phases(outline, candidates)
     tasks = _Selection(text, candidates).select()
     set_extents(text, tasks)
-    for block in tasks:
-        block.phase = phases.at(block.line)
 
-    tasks = _with_xml_tasks(tasks, _xml_tasks(outline, phases))
+    tasks = _with_xml_tasks(tasks, _xml_tasks(outline))
     fixes = [block for block in tasks if _is_fix(block)]
     others = [block for block in tasks if not _is_fix(block)]
     # Many specs with tasks also have tables and phases that only describe these.
     if not others:
-        others = _table_rows(outline, phases) or _other_headings(text, candidates)
+        others = _table_rows(outline) or _other_headings(text, candidates)
     elif any(_is_bare_heading(block) for block in others):
-        others = _with_rows_for_headings(others, _table_rows(outline, phases))
+        others = _with_rows_for_headings(others, _table_rows(outline))
     if all(_may_head_list(text, block) for block in others):
-        others = _list_items(text, others, fixes, phases) or others
-    return sorted([*fixes, *others], key=by_line)
+        others = _list_items(text, others, fixes) or others
+    tasks = sorted([*fixes, *others], key=by_line)
+    certain = [block for block in candidates if block.title.certain]
+    phases = Phases(outline, [*certain, *tasks])
+    for block in tasks:
+        block.phase = phases.at(block.line)
+    return tasks
 
 
 def _with_xml_tasks(tasks: list[TaskBlock], xml_tasks: list[TaskBlock]) -> list[TaskBlock]:
@@ -78,7 +80,9 @@ def _with_rows_for_headings(tasks: list[TaskBlock], rows: list[TaskBlock]) -> li
     """Return the tasks, with each bare heading over a table of tasks replaced by its rows."""
     found: list[TaskBlock] = []
     for block in tasks:
-        own_rows = [row for row in rows if block.line < row.line < block.own_end]
+        first = bisect_right(rows, block.line, key=by_line)
+        last = bisect_left(rows, block.own_end, key=by_line)
+        own_rows = rows[first:last]
         if own_rows and _is_bare_heading(block):
             found += own_rows
         else:
@@ -106,8 +110,10 @@ class _Selection:
     def __init__(self, text: TaskText, candidates: Sequence[TaskBlock]) -> None:
         self.text = text
         self.candidates = candidates
-        # Checkboxes that are tasks by their id alone.
-        self.sure_boxes = [block.line for block in candidates if block.is_sure_box]
+        # Checkboxes that are tasks by their id alone. A heading is not over a fix: it is fixed.
+        self.sure_boxes = [
+            block.line for block in candidates if block.is_sure_box and not _is_fix(block)
+        ]
         self.tasks: set[int] = set()
 
     def select(self) -> list[TaskBlock]:
@@ -224,7 +230,7 @@ def _holds_any(block: TaskBlock, lines: Sequence[int]) -> bool:
 # Other formats
 
 
-def _xml_tasks(outline: Outline, phases: Phases) -> list[TaskBlock]:
+def _xml_tasks(outline: Outline) -> list[TaskBlock]:
     """Return the tasks that are XML elements."""
     if not any("<task" in line for line in outline.lines):
         return []
@@ -240,14 +246,13 @@ def _xml_tasks(outline: Outline, phases: Phases) -> list[TaskBlock]:
             title=title._replace(id=task_id),
             line=found.line,
             end=found.end,
-            phase=phases.at(found.line),
             fields=found.fields,
         )
         tasks.append(block)
     return tasks
 
 
-def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
+def _table_rows(outline: Outline) -> list[TaskBlock]:
     """Return the tasks that are rows of a table.
 
     They end with the table, because a fix inserted between two rows would cut it in two.
@@ -263,7 +268,6 @@ def _table_rows(outline: Outline, phases: Phases) -> list[TaskBlock]:
             title=title,
             line=row.line,
             end=row.table_end,
-            phase=phases.at(row.line),
             fields=row.fields,
             checked=row.checked,
         )
@@ -279,7 +283,7 @@ def _other_headings(text: TaskText, candidates: Sequence[TaskBlock]) -> list[Tas
 
 
 def _list_items(
-    text: TaskText, headings: Sequence[TaskBlock], fixes: Sequence[TaskBlock], phases: Phases
+    text: TaskText, headings: Sequence[TaskBlock], fixes: Sequence[TaskBlock]
 ) -> list[TaskBlock]:
     """Return the tasks that are list items, unless the headings over them are the tasks."""
     from pytest_ralph.spec.formats.numbered import are_groups, find_list_items
@@ -287,6 +291,4 @@ def _list_items(
     items = find_list_items(text)
     if not are_groups(text, headings, items, fixes):
         return []
-    for item in items:
-        item.phase = phases.at(item.line)
     return items

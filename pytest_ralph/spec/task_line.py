@@ -12,8 +12,9 @@ _BOX = regex(
     r"(?:#{1,6}[ \t]+)?(?P<text>.*)$"
 )
 # `- [x] ### Task 2.3` and `- ### [x] 2.3`: a list item that is a heading too.
-_BOXED_HEADING = regex(
-    r"[ \t]*[-*+][ \t]*(?:\[[ xX~-]?\][ \t]*(#{1,6})|(#{1,6})[ \t]+\[[ xX~-]?\])[ \t]"
+BOXED_HEADING = regex(
+    r"[ \t]*[-*+][ \t]*"
+    r"(?:\[[ xX~-]?\][ \t]*(?P<behind>#{1,6})|(?P<before>#{1,6})[ \t]+\[[ xX~-]?\])[ \t]"
 )
 # `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
 _MIDDLE_BOX = regex(r"([A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(\[[ xX]\])`?[ \t]+")
@@ -36,11 +37,15 @@ _LETTERED = rf"(?=[A-Z-]{{1,12}}\d)[A-Z][A-Z0-9]{{0,11}}(?:-[A-Z0-9]{{1,11}}){{0
 _SECTIONED = rf"[A-Z](?:\.\d{{1,2}}{_LETTER})+"
 # V_final · VE-cleanup: a checkpoint with a word for a number
 _CHECKPOINT = r"VE-\w{1,12}|V[A-Z]?[-_]\w{1,20}(?=[ \t]+\[)"
-# A fix carries the id of its original whatever that is: VF.1 · wire-it-up.1
-_OF_A_FIX = r"[\w-]+(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
+# A fix carries the id of its original whatever that is: TASK-08.1 [FIX TASK-08] · wire-it-up.1
+_OF_A_FIX = regex(
+    r"(?P<id>(?P<original>[^\s\[\]]*\w)\.\d+)(?=[ \t]+\[(?:FIX|SPLIT)[ \t]+(?P=original)\.?\])"
+)
+# Written by hand, with another marker between the two, or as the fix of another task.
+_NAMED_FIX = r"\w[\w-]*(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
 _ID = regex(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
-    rf"(?P<id>{_OF_A_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
+    rf"(?P<id>{_NAMED_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
@@ -193,10 +198,10 @@ def read_title(text: str) -> TaskLine:
 
 def boxed_heading_level(line: str) -> int:
     """Return the level of a heading written in a list item with a box, or 0."""
-    match = _BOXED_HEADING.match(line)
+    match = BOXED_HEADING.match(line)
     if match is None:
         return 0
-    return len(match[1] or match[2])
+    return len(match["behind"] or match["before"])
 
 
 def heading_kind(heading: str) -> str:
@@ -204,7 +209,8 @@ def heading_kind(heading: str) -> str:
 
     If one heading of a kind is a task, so are those beside it.
     """
-    name = _read_name(heading.strip().lstrip("#").strip())
+    text = heading.strip().lstrip("#").strip()
+    name = _read_name(text.removeprefix(_heading_box(text)))
     if name.word:
         return name.word
     if "-T" in name.id:
@@ -258,6 +264,9 @@ def _read_id(text: str, position: int) -> tuple[str, str, int] | None:
     """Return the id at `position`, the word before it, and where it ends."""
     if text.startswith("[", position):
         return _read_bracketed_id(text, position)
+    of_a_fix = _OF_A_FIX.match(text, position)
+    if of_a_fix:
+        return of_a_fix["id"], "", of_a_fix.end()
     in_code = _IN_CODE.match(text, position)
     if in_code:
         return in_code[1], "", in_code.end()

@@ -12,7 +12,7 @@ from pytest_ralph.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-_SEPARATOR = regex(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*:?-*:?[ \t]*$")
+_SEPARATOR = regex(r"\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*:?-*:?")
 # A pipe separates cells unless it is escaped or inside a code span.
 _CELL = regex(r"(?:`[^`\n]*`|\\\||[^|`\n]|`)*")
 _ID_COLUMNS = ("id", "#", "no", "no.", "nr", "task id", "task", "step")
@@ -50,7 +50,7 @@ def _separators(lines: Sequence[str], masked: Collection[int]) -> Iterator[int]:
     for number in range(1, len(lines)):
         if "|" not in lines[number - 1] or number in masked:
             continue
-        if _SEPARATOR.match(lines[number]):
+        if _SEPARATOR.fullmatch(lines[number].strip()):
             yield number
 
 

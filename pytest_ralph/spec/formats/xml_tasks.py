@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.spec.fields import Field
 from pytest_ralph.spec.labels import MANUAL
+from pytest_ralph.spec.task_line import slug
 from pytest_ralph.text.markdown import dedent
 from pytest_ralph.text.regex import regex
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _START = regex(r"[ \t]*<task\b[^<>]*>", re.IGNORECASE)
 _END = regex(r"[ \t]*(?:.*>)?[ \t]*</task>", re.IGNORECASE)
 _ID_ATTRIBUTE = regex(r"\bid=[\"'](?P<id>[^\"']{1,40})[\"']")
+_PLAIN_ID = regex(r"(?:[\w.-]*\w)?")
 _VERIFY_START = regex(r"[ \t]*(?:[-*+][ \t]+)?<verify\b[^<>]*>", re.IGNORECASE)
 _VERIFY_END = "</verify>"
 _FENCE = ("```", "~~~")
@@ -84,7 +86,8 @@ def verify_element(lines: Sequence[str]) -> str:
     source = "\n".join(lines)
     if "<verify" not in source:
         return ""
-    lines = _COMMENT.sub("", source).split("\n")
+    with_comments, below = _split_behind_last("-->", source)
+    lines = (_COMMENT.sub("", with_comments) + below).split("\n")
 
     in_fence = False
     for number, line in enumerate(lines):
@@ -105,6 +108,9 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
     start_tag = text.partition(">")[0]
     id_attribute = _ID_ATTRIBUTE.search(start_tag)
     task_id = id_attribute["id"] if id_attribute else ""
+    if not _PLAIN_ID.fullmatch(task_id):
+        # The id of a fix, and an entry of `.progress.md`, has to be read back as one word.
+        task_id = slug(task_id)
     written = _element(text, "name") or _element(text, "what-built") or ""
     task_name = " ".join(written.split())
 
@@ -123,8 +129,9 @@ def _read(lines: Sequence[str], start: int, end: int) -> XmlTask:
 
 def _element(text: str, name: str) -> str | None:
     """Return the content of the last element `name`, dedented; earlier ones may be examples."""
+    elements, _ = _split_behind_last(f"</{name}>", text)
     pattern = rf"<{name}\b[^<>]*>(.*?)</{name}>"
-    contents = re.findall(pattern, text, re.IGNORECASE | re.DOTALL)
+    contents = re.findall(pattern, elements, re.IGNORECASE | re.DOTALL)
     if not contents:
         return None
     return html.unescape(dedent(contents[-1]).strip("\n").strip())
@@ -132,11 +139,24 @@ def _element(text: str, name: str) -> str | None:
 
 def _verify_text(content: str) -> str:
     """Return a Verify text; commands that are marked as automated become fences."""
+    elements, rest = _split_behind_last("</automated>", content)
     fences = []
-    for match in _AUTOMATED.finditer(content):
+    for match in _AUTOMATED.finditer(elements):
         command = match["command"].replace("\n", " ").strip()
         if command and not command.startswith("MISSING"):
             fences.append(f"```bash\n{command}\n```")
     if not fences:
-        return _AUTOMATED.sub(lambda match: match["command"], content)
+        return _AUTOMATED.sub(lambda match: match["command"], elements) + rest
     return "\n".join(fences)
+
+
+def _split_behind_last(end: str, text: str) -> tuple[str, str]:
+    """Split a text behind the last end of a comment or element.
+
+    No start below it has an end, and looking for one to the end of the text takes long if there
+    are many.
+    """
+    position = 0
+    for found in re.finditer(re.escape(end), text, re.IGNORECASE):
+        position = found.end()
+    return text[:position], text[position:]

@@ -59,3 +59,9 @@ def test_a_spec_is_complete_when_each_of_its_tasks_is(
 def test_without_a_progress_file_nothing_is_noted(tmp_path: Path) -> None:
     (tmp_path / "tasks.md").write_text(TICKED)
     assert not is_complete(Spec.load(tmp_path))
+
+
+def test_a_progress_file_that_cannot_be_read_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "tasks.md").write_text(TICKED)
+    (tmp_path / ".progress.md").mkdir()
+    assert not with_progress(Spec.load(tmp_path))["1.3"].checked

@@ -76,6 +76,7 @@ def write(path: Path, data: bytes) -> Path:
         (b"a\nb\n\xff\xfe\n", 3, "not UTF-8 (byte 0xff)"),
         ("- [ ] 1.1 a\n".encode("utf-16"), 1, "not a text file (it contains NUL bytes)"),
         (b"a\n\x00\n", 2, "not a text file (it contains NUL bytes)"),
+        (b"- [ ] 1.1 a\r- [ ] 1.2 b\r", 1, "its lines end with a carriage return alone"),
     ],
 )
 def test_a_file_that_is_no_spec_gets_one_line_with_file_and_line(
@@ -374,6 +375,63 @@ def test_a_section_is_a_task_however_its_heading_is_boxed(head: str) -> None:
     assert [[check.command for check in task.verify.checks] for task in tasks] == [
         ["make 1.1", "make check"],
         ["make 1.2", "make check"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "checked"), [("### [ ] 1.1 a", False), ("### 1.1 a [ ]", False), ("### 1.1 a", True)]
+)
+def test_ticked_boxes_below_a_heading_count_only_where_it_has_none(
+    head: str, *, checked: bool
+) -> None:
+    (task,) = Spec.parse(f"{head}\n\n- **Verify**: `x`\n\n- [x] one\n- [x] two\n").tasks
+    assert task.checked is checked
+
+
+def test_a_task_under_a_heading_is_in_the_phase_above_it() -> None:
+    source = (
+        "# Plan\n\n## Overview\n\nWords.\n\n## Phase 1: A\n\n### 1 First\n\n- **Verify**: `a`\n\n"
+        "### 2 Second\n\n- **Verify**: `b`\n\n## [ ] 3 Third\n\n- **Verify**: `c`\n"
+    )
+    assert [(task.id, task.phase) for task in Spec.parse(source).tasks] == [
+        ("1", "Phase 1: A"),
+        ("2", "Phase 1: A"),
+        ("3", ""),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_a_carriage_return_within_a_line_does_not_end_it(end: str) -> None:
+    lines = ["- [ ] 1.1 a\r- [ ] 1.2 b", "  - **Verify**: `a`", "- [ ] 1.3 c", ""]
+    tasks = Spec.parse(end.join(lines)).tasks
+    assert [(task.name, task.line, task.end_line) for task in tasks] == [
+        ("1.1", 1, 2),
+        ("1.3", 3, 3),
+    ]
+
+
+def test_ticking_a_heading_makes_no_other_heading_a_task() -> None:
+    source = "### T1 a\n\n### [{}] T2 b\n\n- **Verify**: `b`\n"
+    names = [[task.id for task in Spec.parse(source.format(mark)).tasks] for mark in " x"]
+    assert names == [["T1", "T2"], ["T1", "T2"]]
+
+
+@pytest.mark.parametrize("indent", ["    ", "\t"])
+def test_a_here_document_at_the_margin_stays_in_its_fence(indent: str) -> None:
+    source = (
+        "- [ ] 1.1 a\n@- **Verify**:\n\n@@```sh\n@@cat <<EOF\n# text\nEOF\n@@```\n\n- [ ] 1.2 b\n"
+    )
+    first, second = Spec.parse(source.replace("@", indent)).tasks
+    assert first.end_line == 8
+    assert second.id == "1.2"
+
+
+def test_the_verify_of_a_child_is_not_that_of_its_parent() -> None:
+    source = "- [ ] T1 a\n\n  - [ ] AC-1 b\n    - **Verify**: `x`\n\n- [ ] T2 c\n"
+    assert [(task.id, task.verify.text) for task in Spec.parse(source).tasks] == [
+        ("T1", ""),
+        ("AC-1", "`x`"),
+        ("T2", ""),
     ]
 
 

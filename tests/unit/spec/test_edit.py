@@ -197,6 +197,14 @@ STYLES = {
         "1. [ ] 1.3 A\n   - **Verify**: x\n",
         "- [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**: `true`",
     ),
+    "headings behind a box": (
+        "- [ ] ### 1.3 A\n  - **Verify**: x\n",
+        "- [ ] ### 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**: `true`",
+    ),
+    "headings around a box": (
+        "- ### [ ] 1.3 A\n  - **Verify**: x\n",
+        "- ### [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**: `true`",
+    ),
 }
 
 
@@ -295,6 +303,34 @@ def test_an_id_is_never_given_twice(source: str, used: tuple[str, ...], expected
     assert next_id(Spec.parse(source), "1.3", used) == expected
 
 
+@pytest.mark.parametrize(
+    "first_line",
+    [
+        "- [ ] TASK-08 Add it",
+        "- [ ] 1.3-fix Add it",
+        "- [ ] 12 Add it",
+        "- [ ] ### 12 Add it",
+        "- [ ] Tasks are listed",
+        "- [ ] Itemize the bill",
+        "### [ ] Step by step",
+        "<task id='Add the parser'>",
+    ],
+)
+def test_fixes_of_fixes_are_read_back_whatever_the_id(first_line: str) -> None:
+    source = f"{first_line}\n  - **Verify**: `x`\n"
+    if first_line.startswith("<"):
+        source = f"{first_line}\n<verify>`x`</verify>\n</task>\n"
+    spec = Spec.parse(source)
+    lineage = [*spec.tasks]
+    while len(lineage) < 4:
+        original = lineage[-1]
+        fix_id = next_id(spec, original.id)
+        spec = Spec.parse(insert_task(spec, original, small(fix_id, original.id)))
+        assert len(spec.tasks) == len(lineage) + 1
+        lineage.append(spec[fix_id])
+    assert [task.fix_for for task in lineage[1:]] == [task.id for task in lineage[:-1]]
+
+
 def test_where_an_id_is_given_twice_each_has_its_own_fixes() -> None:
     source = "- [ ] 1.3 A\n- [ ] 1.4 B\n- [ ] 1.3 C\n- [ ] 1.5 D\n"
     source = inserted(source, "1.3~2", small("1.3.1", "1.3"))
@@ -315,6 +351,8 @@ def test_where_an_id_is_given_twice_each_has_its_own_fixes() -> None:
         ("\ufeff+ [ ] 1.3 A", "\ufeff+ [x] 1.3 A"),
         ("- [ ]1.3 A\r", "- [x]1.3 A\r"),
         ("### [ ] 1.3 A", "### [x] 1.3 A"),
+        ("- ### [ ] 1.3 A", "- ### [x] 1.3 A"),
+        ("- [ ] ### 1.3 A", "- [x] ### 1.3 A"),
         ("### 1.3 [P] A [ ]", "### 1.3 [P] A [x]"),
         ("### 1.3: [ ] A", "### 1.3: [x] A"),
         ("### 1.3 `[ ]` A", "### 1.3 `[x]` A"),
@@ -443,12 +481,21 @@ FORMATS = {
     "table": (
         "| # | Task | Verify |\n|---|---|---|\n| 1 | A | `make a` |\n| 2 | B | `make b` |\n\nEnd.\n"
     ),
+    "bold lines": "**Task 1: A**\n- **Do**: a\n\n**Task 2: B**\n- **Verify**: `make b`\n",
     "phases": "## Phase 1: A\n\n**Verify**: `make a`\n\n## Phase 2: B\n\n**Verify**: `make b`\n",
     "numbers": "# Plan 7\n\n1) A\n   - Verify: `make a`\n2) B → verify: `make b`\n\n## End\n",
     "numbers below headings": (
         "## Phase 7\n\n1) A\n   - Verify: `make a`\n\n## Phase 8\n\n2) B → verify: `make b`\n"
     ),
 }
+
+
+def test_lines_indented_with_tabs_move_with_a_fix_that_is_nested() -> None:
+    source = "- [ ] 1. A\n\t- [ ] 1.3 B\n\t\t- **Verify**: `x`\n"
+    block = "- [ ] 1.3.1 [FIX 1.3] Fix: x\n  - **Verify**:\n\t```bash\n\tmake\n\t```\n"
+    spec = Spec.parse(inserted(source, "1.3", block))
+    assert [task.id for task in spec.tasks] == ["1.", "1.3", "1.3.1"]
+    assert [check.command for check in spec["1.3.1"].verify.checks] == ["make"]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -459,3 +506,4 @@ def test_a_fix_fits_into_every_format(name: str) -> None:
     assert sorted(task.id for task in after.tasks) == ["1", "1.1", "2"]
     assert after["2"].verify == spec["2"].verify
     assert after["1.1"].verify.text == "`true`"
+    assert [task.phase for task in after.tasks] == [spec.tasks[0].phase] * 2 + [spec.tasks[1].phase]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -551,3 +552,22 @@ def test_a_nested_box_with_a_verify_label_is_a_field() -> None:
     boxes = "- [ ] Read\n  - [ ] Write the reader\n  - [ ] **Verify:** `make a` passes\n"
     [task] = Spec.parse(f"## Slice 1\n\n{boxes}").tasks
     assert (task.title, task.verify.describe()) == ("Read", "make a")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"<task>\n<name>Task 1: A</name>\n<verify>x</verify>\n{'<done>' * 50_000}\n</task>\n",
+        f"<task>\n<verify>{'<automated>' * 20_000}</verify>\n</task>\n",
+        f"- [ ] 1.1 A\n\n{'  <!-- ' * 20_000}\n  <verify>`x`</verify>\n",
+        f"| id | verify |\n|---|---|\n{' ' * 50_000}\n",
+        "".join(
+            f"### 1.{n} A\n\n| id | verify |\n|---|---|\n| T{n} | `x` |\n\n" for n in range(3_000)
+        ),
+    ],
+    ids=["elements", "commands", "comments", "separator", "tables"],
+)
+def test_repetition_is_read_in_linear_time(source: str) -> None:
+    started = time.process_time()
+    Spec.parse(source)
+    assert time.process_time() - started < 3

@@ -88,6 +88,11 @@ def test_an_empty_block_is_skipped_and_plain_types_come_out() -> None:
         ("---\nralph:\n  zzz: 4\n---\n", 3, "unknown key `zzz` under `ralph:`; known keys: "),
         ("---\nralph:\n  verify: make\n---\n", 3, "must map"),
         ("---\nralph:\n  verify:\n    a: make\n    b: {c: d}\n---\n", 5, "must map"),
+        ("---\nralph:\n  verify: !!omap [a: make]\n---\n", 3, "must map"),
+        ("---\nx: &x\n  verify: {a: make}\nralph:\n  <<: *x\n---\n", 2, "written out"),
+        ("---\nflag: !!bool perhaps\n---\n", 2, "malformed front matter: 'perhaps'"),
+        ("---\nnumber: !!int\n---\n", 2, "malformed front matter"),
+        ("---\nnumber: !!omap 5\n---\n", 2, "malformed front matter"),
     ],
 )
 def test_unusable_front_matter_is_reported_with_its_line(

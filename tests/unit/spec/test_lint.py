@@ -8,7 +8,14 @@ from textwrap import dedent
 import pytest
 
 from pytest_ralph.spec.document import Spec
-from pytest_ralph.spec.lint import LintFinding, format_github, format_text, lint, lint_syntax
+from pytest_ralph.spec.lint import (
+    LintFinding,
+    format_github,
+    format_text,
+    lint,
+    lint_syntax,
+    misspelt_fields,
+)
 
 
 def findings(source: str) -> list[tuple[int, str, str]]:
@@ -42,6 +49,14 @@ def test_a_table_beside_tasks_is_reported_once() -> None:
     assert findings(task + table.format("1.1", "AC-1.1")) == []
     assert findings(f"{task}\n```{table.format('1.2', '1.3')}```\n") == []
     assert findings(table.format("1.2", "1.3")) == []
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("<!--", "-->"), ("```", "```")])
+def test_a_checkbox_in_a_comment_or_code_is_no_finding(opening: str, closing: str) -> None:
+    task = "- [ ] 1.1 A\n  - **Verify**: `make`\n"
+    box = "- [ ] Not now\n"
+    assert findings(f"{task}\n---\n\n{box}") == [(6, "not-a-task", "warning")]
+    assert findings(f"{task}\n---\n\n{opening}\n{box}{closing}\n") == []
 
 
 def test_an_expect_field_needs_a_command() -> None:
@@ -190,6 +205,24 @@ def test_a_long_spec_is_judged_in_linear_time() -> None:
     )
     started = time.process_time()
     assert len(lint(spec)) == 2000
+    assert time.process_time() - started < 2
+
+
+def test_a_long_table_is_judged_in_linear_time() -> None:
+    rows = "".join(f"| T{n} | Do it | `make t{n}` |\n" for n in range(10_000))
+    spec = Spec.parse(f"| id | task | verify |\n|---|---|---|\n{rows}")
+    started = time.process_time()
+    assert lint(spec) == ()
+    assert time.process_time() - started < 4
+
+
+def test_misspelt_fields_are_found_in_linear_time() -> None:
+    spec = Spec.parse(
+        "".join(f"- [ ] {n}.1 Task {'x' * 500}\n  - **Verfy**: `make`\n" for n in range(1, 2001))
+    )
+    started = time.process_time()
+    for number, task in enumerate(spec.tasks, 1):
+        assert misspelt_fields(spec, task)["Verify"].line == 2 * number
     assert time.process_time() - started < 2
 
 

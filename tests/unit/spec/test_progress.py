@@ -124,6 +124,13 @@ def test_a_task_completed_again_is_not_repeated_and_keeps_its_commit() -> None:
     )
 
 
+def test_an_entry_with_an_empty_box_is_ticked() -> None:
+    text = "# Progress\n## Completed Tasks\n- [ ] 1.3 Title\n- [x] 1.4 Other\n"
+    noted = progress.completed(text, "1.3", "Title")
+    assert noted == text.replace("[ ]", "[x]")
+    assert progress.completed_tasks(noted) == {"1.3", "1.4"}
+
+
 def test_a_task_without_commit_is_noted_without_one() -> None:
     assert "- [x] 1.3 Task C\n" in progress.completed(BEFORE, "1.3", "Task C")
 
