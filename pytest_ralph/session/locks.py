@@ -36,7 +36,12 @@ TAKES_TURNS = (
 HOLDER_WAIT = 2.0
 # Seconds until the workers of a killed run have ended: pytest-xdist itself takes five.
 WORKERS_WAIT = 10.0
+# The files of a lock: what a run locks, what its workers lock, and who has the lock.
+LOCK_SUFFIX = ".lock"
 WORKERS_SUFFIX = ".workers"
+HOLDER_SUFFIX = ".json"
+# Matches the names that `spec_key` returns.
+KEY_PATTERN = "[0-9a-f]" * 16
 
 
 class SpecLocked(Exception):  # noqa: N818 - not an error of the program
@@ -67,8 +72,8 @@ class SpecLocks:
             return
         self._directory.mkdir(parents=True, exist_ok=True)
         base = self._directory / spec_key(path)
-        lock = FileLock(base.with_suffix(".lock"), timeout=0, required=True)
-        holder_file = base.with_suffix(".json")
+        lock = FileLock(base.with_suffix(LOCK_SUFFIX), timeout=0, required=True)
+        holder_file = base.with_suffix(HOLDER_SUFFIX)
         try:
             lock.acquire()
         except TimeoutError:
@@ -117,6 +122,27 @@ class SpecLocks:
                 holder_file.unlink(missing_ok=True)
             lock.release()
         self._held.clear()
+
+
+@contextlib.contextmanager
+def between_runs(directory: Path) -> Iterator[None]:
+    """Keep runs away from the specs whose locks are in `directory`, until the end.
+
+    Raise SpecLocked if a run is at work. Where there are no locks, that is not noticed.
+    """
+    with contextlib.ExitStack() as held:
+        for suffix in (LOCK_SUFFIX, WORKERS_SUFFIX):
+            for file in sorted(directory.glob(f"{KEY_PATTERN}{suffix}")):
+                lock = FileLock(file, timeout=0, required=True)
+                try:
+                    lock.acquire()
+                except TimeoutError:
+                    holder = _describe_holder(file.with_suffix(HOLDER_SUFFIX))
+                    raise SpecLocked(f"a run is at work{holder}") from None
+                except OSError:
+                    continue
+                held.callback(lock.release)
+        yield
 
 
 def _wait_for_workers(base: Path) -> None:
