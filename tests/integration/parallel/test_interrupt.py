@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.blocks import numbered
+from tests.integration.blocks import numbered, spec, task
 from tests.integration.parallel.test_siblings import git
 from tests.integration.processes import left_in, start, wait_for
 
@@ -127,3 +127,29 @@ def test_interrupt_ends_all_candidates(
     assert process.returncode == 2, output
     assert "1.1 Write it was cut off" in output
     assert left_in(pytester.path) == []
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_interrupting_the_last_check_leaves_the_reports(
+    pytester: pytest.Pytester, make_spec: SpecMaker, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    wait = "test ! -e it.txt || { touch again; sleep 300; }"
+    path = make_spec(spec(task("1.1 Wait", wait), task("1.2 Write it", "test -e it.txt")))
+    executor = "--ralph-executor=touch it.txt"
+    process = start(
+        pytester.path, "--ralph-recovery", executor, "--junitxml=junit.xml", "specs", *workers
+    )
+    wait_for((pytester.path / "again").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "Traceback" not in output
+    assert "demo 1.1 was cut off; it is not recorded as failed." in output
+    assert "ALL_TASKS_COMPLETE" not in output
+    assert "1.2 Write it" in (pytester.path / "junit.xml").read_text()
+    assert left_in(pytester.path) == []
+    assert path.read_text().count("- [x]") == 3
