@@ -56,17 +56,16 @@ def spec_key(path: Path) -> str:
 class SpecLocks:
     """The locks of one run on files in `directory`. They end with `release`, or the process.
 
-    `may_be_removed` tells that an executor may remove these files. Then the directories of the
-    specs are locked, too.
+    The directory of a spec that is written is locked, too: without git, an executor may remove
+    these files, and a run with another root directory has other files.
     """
 
-    def __init__(self, directory: Path, *, may_be_removed: bool = False) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._may_be_removed = may_be_removed
         self._held: dict[Path, tuple[FileLock, Path]] = {}
         self._held_places: dict[Path, FileLock] = {}
 
-    def take(self, path: Path, shown: str) -> None:
+    def take(self, path: Path, shown: str, *, is_written: bool = True) -> None:
         """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
         if path in self._held:
             return
@@ -87,19 +86,20 @@ class SpecLocks:
                 f"{shown} is still being worked on by workers of a run that was killed"
             ) from None
         try:
-            self._lock_place(path.resolve().parent)
+            if is_written:
+                self._lock_place(path.resolve().parent)
         except TimeoutError:
             lock.release()
-            raise SpecLocked(
-                f"{shown} is being worked on by another run, which has lost its lock"
-            ) from None
+            raise SpecLocked(f"another run is at work in the directory of {shown}") from None
         self._held[path] = lock, holder_file
         holder_data = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
-        write_atomically(holder_file, json.dumps(holder_data))
+        # On a full disk, another run is kept out without being told by whom.
+        with contextlib.suppress(OSError):
+            write_atomically(holder_file, json.dumps(holder_data))
 
     def _lock_place(self, place: Path) -> None:
-        """Lock the directory of a spec, unless there is no need or the file system cannot."""
-        if not self._may_be_removed or place in self._held_places:
+        """Lock the directory of a spec, unless the file system cannot."""
+        if place in self._held_places:
             return
         lock = FileLock(place, timeout=0)
         try:
