@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import platform
@@ -20,6 +19,7 @@ from pytest_ralph.files import (
     is_process_running,
     remove_abandoned,
     remove_temporary_directories,
+    spec_key,
     write_atomically,
 )
 from pytest_ralph.running.strays import end_run
@@ -46,11 +46,6 @@ KEY_PATTERN = "[0-9a-f]" * 16
 
 class SpecLocked(Exception):  # noqa: N818 - not an error of the program
     """Another run is working on the spec."""
-
-
-def spec_key(path: Path) -> str:
-    """Return a file name for data about a spec, the same by whatever path it is reached."""
-    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
 
 
 class SpecLocks:
