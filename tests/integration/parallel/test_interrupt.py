@@ -89,6 +89,42 @@ def test_what_an_interrupted_executor_did_is_undone(
     assert (pytester.path / "it.txt").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("marks", ["", "[P] "])
+def test_what_an_interrupted_repair_did_is_undone(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, marks: str
+) -> None:
+    path = make_spec(
+        f"- [ ] 1.1 {marks}Format\n  - **Verify**: `black --check app.py`\n\n"
+        f"- [ ] 1.2 {marks}Wait\n  - **Verify**: `true`\n"
+    )
+    (pytester.path / "app.py").write_text("x = 'mine'\n")
+    tools = pytester.mkdir("tools")
+    (tools / "black").write_text(SLOW_BLACK)
+    (tools / "black").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    process = start(pytester.path, "--ralph-recovery", "--ralph-jobs=2", "specs")
+    wait_for((pytester.path / "ready").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "FIX" not in path.read_text()
+    result = pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines(["put back app.py"])
+    assert (pytester.path / "app.py").read_text() == "x = 'mine'\n"
+
+
+# It reports a file that is not formatted, and begins to format it.
+SLOW_BLACK = """\
+#!/bin/sh
+case "$*" in
+*--check*) echo "would reformat app.py"; echo "1 file would be reformatted."; exit 1;;
+*) echo 'x = "half' > app.py; echo x > ready; sleep 300;;
+esac
+"""
+
+
 @pytest.mark.parametrize("mode", ["--ralph-recovery", "--ralph-execute"])
 def test_work_in_a_worktree_is_kept(
     pytester: pytest.Pytester, make_spec: SpecMaker, mode: str
