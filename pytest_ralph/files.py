@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -78,6 +79,11 @@ def unused_path(directory: Path, name: str, suffix: str = "") -> Path:
         number += 1
         path = directory / f"{name}-{number}{suffix}"
     return path
+
+
+def spec_key(path: Path) -> str:
+    """Return a file name for data about a spec, the same by whatever path it is reached."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
 
 
 def lasting_directory(root: Path, name: str) -> Path:

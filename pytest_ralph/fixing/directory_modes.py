@@ -117,7 +117,11 @@ def put_back_modes(
             replaced.append(ModeChange(change.path, now, change.before))
         else:
             problems.append(f"permissions of {change.path}/: not permitted")
-    _append(keep_in, replaced)
+    try:
+        _append(keep_in, replaced)
+    except OSError as error:
+        reason = error.strerror or error
+        problems.append(f"permissions of directories by a redo: not recorded: {reason}")
     return restored[::-1], problems
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -567,11 +568,13 @@ class Fixer:
         chance = predict(self.services, failed.task, failure, f"repair:{repair.name}")
         self.executor_runs.take_verified()
         tree = self.services.tree
+        record = partial(tree.record, self.spec_files.record_name(self.task))
         with self.services.turn:
-            result = repair.apply(self.services.runner, tree.snapshots)
+            result = repair.apply(self.services.runner, tree.snapshots, record)
+        if self.services.runner.stopped:
+            raise KeyboardInterrupt
         diff = ""
         if result.changes:
-            tree.record(self.spec_files.record_name(self.task), result.changes)
             diff = shortened_diff(diff_of(result.changes), DIFF_LIMIT)
         fix = None
         if result.made:
@@ -592,7 +595,8 @@ class Fixer:
         self._repaired = None
         if repaired is None or not repaired.is_in_another_step(failed.failure):
             return
-        left = put_back(self.services.root, repaired.changes)
+        with self.services.turn:
+            left = put_back(self.services.root, repaired.changes)
         self.log.repairs.remove(repaired.repair.command)
         exceptions = f", except in {', '.join(left)}" if left else ""
         self.log.note(

@@ -8,7 +8,6 @@ next run what was edited in one that is killed.
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import re
 from collections import Counter
@@ -22,6 +21,8 @@ from pytest_ralph.files import (
     file_signature,
     read_regular,
     replace_if_unchanged,
+    spec_key,
+    unused_path,
 )
 from pytest_ralph.fixing.file_state import put_back
 from pytest_ralph.healing.document import (
@@ -87,7 +88,7 @@ class PlanGuard:
     @property
     def _copy(self) -> Path:
         """The plan before the executor runs, for the case that this process is killed meanwhile."""
-        return self.services.tree.backups / f"{self.spec_files.name}{PLAN_SUFFIX}"
+        return self.services.tree.backups / _copy_name(self.spec_files.spec)
 
     def begin(self) -> PlanBefore:
         """Return the plan before this run, or before the first of those that are still at work.
@@ -161,7 +162,8 @@ class PlanGuard:
 
     def _keep_edited(self, edited: bytes, task: Task) -> str:
         """Keep a tasks.md whose edits are going to be undone; return its path."""
-        kept = self.services.tree.backups / f"{self.spec_files.name}-{task.name}-tasks.saved"
+        backups = self.services.tree.backups
+        kept = unused_path(backups, f"{self.spec_files.name}-{task.name}-tasks", ".saved")
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(edited)
         return os.path.relpath(kept, self.services.root)
@@ -236,20 +238,24 @@ def edits_before_kill(root: Path, backups: Path, spec: Spec) -> list[str]:
     Whether the executor or the user changed them cannot be told, so they are not undone.
     """
     lines = []
-    name = glob.escape(spec.name)
-    for copy in sorted(backups.glob(f"*/{name}{PLAN_SUFFIX}")):
+    for copy in sorted(backups.glob(f"*/{_copy_name(spec)}")):
         edited = spec.source.encode("utf-8", "surrogateescape")
         fields = _changed_fields(copy.read_bytes(), edited, spec.path)
         if not fields:
             copy.unlink()
             continue
-        kept = copy.rename(copy.with_name(f"{spec.name}-before-kill.saved"))
+        kept = copy.rename(unused_path(copy.parent, f"{spec.name}-before-kill", ".saved"))
         shown = os.path.relpath(kept, root)
         line = (
             f"{', '.join(fields)} changed while an executor was running, in a run that was killed"
         )
         lines.append(f"{line}: compare {spec.path.name} with {shown}")
     return lines
+
+
+def _copy_name(spec: Spec) -> str:
+    """Return the name of the copy of a plan: two specs may share a name."""
+    return f"{spec_key(spec.path)}{PLAN_SUFFIX}"
 
 
 def _edit_of(before: bytes, edited: bytes, path: str) -> PlanEdit:

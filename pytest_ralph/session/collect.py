@@ -16,6 +16,7 @@ from pytest_ralph.session.discovery import (
     find_below,
     find_specs,
     identity_of,
+    is_markdown,
     look_in_specs,
     with_known_paths,
 )
@@ -94,8 +95,7 @@ class SpecCollection:
             self.run.messages.note(f"unknown ini key {key} (did you mean {similar}?)")
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SpecFile | None:
-        is_markdown = file_path.suffix.lower() == ".md"
-        is_named = is_markdown and parent.session.isinitpath(file_path)
+        is_named = is_markdown(file_path.name) and parent.session.isinitpath(file_path)
         if not is_named and file_path.name != TASKS_NAME:
             return None
         known_path = self._known_path(parent.config, file_path)
@@ -177,7 +177,7 @@ class SpecCollection:
         if path.is_dir():
             if not any(find_below(config, path)):
                 self.run.messages.note(f"no {TASKS_NAME} in {argument}")
-        elif path.is_file() and path.suffix.lower() not in (".md", ".py"):
+        elif path.is_file() and not is_markdown(path.name) and path.suffix.lower() != ".py":
             raise pytest.UsageError(f"{argument} is not a spec (expected a Markdown file)")
 
     def _report_hidden_specs(self, session: pytest.Session) -> None:
@@ -186,7 +186,8 @@ class SpecCollection:
         if any(find_specs(config)):
             return
         looked_in = ", ".join(config.args)
-        elsewhere = next(find_below(config, config.rootpath), None)
+        # A link may lead to a large directory, which pytest was not asked to search.
+        elsewhere = next(find_below(config, config.rootpath, follow_links=False), None)
         if elsewhere is None:
             self.run.messages.note(f"no {TASKS_NAME} below {looked_in} (testpaths) or {SPECS_NAME}")
             return
@@ -202,7 +203,7 @@ class SpecCollection:
                 path = report.result[0].path
                 self._with_items.update((path, *path.parents))
             return
-        if report.nodeid.endswith(".md"):
+        if is_markdown(report.nodeid):
             self._errors_in_specs += 1
         else:
             self._errors_elsewhere += 1

@@ -89,26 +89,45 @@ def _selected_by(config: pytest.Config, argument: str) -> Iterator[Path]:
     path = argument_path(config, argument)
     if path.is_dir():
         yield from find_below(config, path)
-    elif path.suffix.lower() == ".md" and path.is_file():
+    elif is_markdown(path.name) and path.is_file():
         yield path
     elif not path.exists() and not config.getoption("pyargs"):
         raise pytest.UsageError(f"file or directory not found: {argument}")
 
 
-def find_below(config: pytest.Config, top: Path) -> Iterator[Path]:
-    """Yield every tasks.md below a directory, except where pytest would not collect either."""
-    for directory, names, files in os.walk(top):
-        here = Path(directory)
-        kept = [name for name in names if not _is_ignored(config, here / name)]
-        # os.walk descends into these.
-        names[:] = sorted(kept)
-        if TASKS_NAME in files and not _is_ignored(config, here / TASKS_NAME):
-            yield here / TASKS_NAME
+def find_below(config: pytest.Config, top: Path, *, follow_links: bool = True) -> Iterator[Path]:
+    """Yield every tasks.md below a directory, except where pytest would not collect either.
+
+    Directories that links lead to come last, unless they were searched under their real path.
+    """
+    tops = [top]
+    seen: set[str] = set()
+    # It grows meanwhile.
+    for start in tops:
+        real_start = os.path.realpath(start)
+        for directory, names, files in os.walk(start):
+            real = real_start + directory.removeprefix(str(start))
+            if real in seen:
+                names.clear()
+                continue
+            seen.add(real)
+            here = Path(directory)
+            # os.walk descends into these, but not into links.
+            names[:] = sorted(name for name in names if not _is_ignored(config, here / name))
+            if follow_links:
+                tops += [here / name for name in names if (here / name).is_symlink()]
+            if TASKS_NAME in files and not _is_ignored(config, here / TASKS_NAME):
+                yield here / TASKS_NAME
 
 
 def _is_ignored(config: pytest.Config, path: Path) -> bool:
     """Return whether `norecursedirs`, `--ignore`, a conftest or a plugin excludes the path."""
     return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))
+
+
+def is_markdown(name: str) -> bool:
+    """Return whether a file name, or a node id without `::`, is that of a Markdown file."""
+    return name.lower().endswith(".md")
 
 
 def shown_path(path: Path, root: Path) -> str:

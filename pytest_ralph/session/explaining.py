@@ -132,7 +132,7 @@ def what_follows(settings: Settings) -> str:
     if settings.recovery is not True:
         return "the failure is reported and nothing is changed (add --ralph-recovery to heal it)"
     steps = []
-    if settings.repair:
+    if settings.repair and "none" not in settings.executor:
         steps.append(f"built-in repairs ({', '.join(settings.repair)})")
     agents = [name for name in settings.executor if name not in NO_EXECUTOR]
     if not agents:

@@ -52,12 +52,15 @@ class FinalCheck:
     """Verifies again what may be broken, in the process that has all results.
 
     Without `recover`, because the run was stopped, what is broken only fails.
+
+    verifying: What is verified again, or recovered, at the moment.
     """
 
     def __init__(self, run: Run, results: Sequence[TaskResult], *, recover: bool) -> None:
         self._run = run
         self._results = results
         self._recover = recover
+        self.verifying = "the last check"
         self._specs: dict[str, Spec | None] = {}
         self._work: list[Work] = []
         self._recovered: set[Key] = set()
@@ -105,6 +108,7 @@ class FinalCheck:
         Each task is recovered once at most.
         """
         name = name_of(task.result)
+        self.verifying = name
         key = key_of(task.result)
         if key in self._recovered:
             line = f"{name} was recovered, and no longer passes since {change}"

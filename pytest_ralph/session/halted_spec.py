@@ -83,7 +83,7 @@ class HaltedSpec:
     def _with_commit_message(self, result: TaskResult) -> TaskResult:
         if self._spec is None or not result.commit:
             return result
-        task = self._spec.get(result.id)
+        task = self._spec.get(result.name or result.id)
         if task is None:
             return result
         message = commit_message(task, self._spec.name)

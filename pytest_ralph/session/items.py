@@ -72,9 +72,9 @@ class SpecFile(pytest.File):
     @classmethod
     def of(cls, parent: pytest.Collector, path: Path, run: Run) -> SpecFile:
         """Create the collector of a spec."""
-        # Workers must collect the same node ids, wherever they find the project.
-        nodeid = run.specs.relative(path) if run.root != parent.config.rootpath else None
-        node: SpecFile = cls.from_parent(parent, path=path, nodeid=nodeid)
+        # Workers must collect the same node ids, wherever they find the project. Outside of it,
+        # pytest would give all specs the same one.
+        node: SpecFile = cls.from_parent(parent, path=path, nodeid=run.specs.relative(path))
         node.run = run
         return node
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import platform
@@ -20,6 +19,7 @@ from pytest_ralph.files import (
     is_process_running,
     remove_abandoned,
     remove_temporary_directories,
+    spec_key,
     write_atomically,
 )
 from pytest_ralph.running.strays import end_run
@@ -36,39 +36,38 @@ TAKES_TURNS = (
 HOLDER_WAIT = 2.0
 # Seconds until the workers of a killed run have ended: pytest-xdist itself takes five.
 WORKERS_WAIT = 10.0
+# The files of a lock: what a run locks, what its workers lock, and who has the lock.
+LOCK_SUFFIX = ".lock"
 WORKERS_SUFFIX = ".workers"
+HOLDER_SUFFIX = ".json"
+# Matches the names that `spec_key` returns.
+KEY_PATTERN = "[0-9a-f]" * 16
 
 
 class SpecLocked(Exception):  # noqa: N818 - not an error of the program
     """Another run is working on the spec."""
 
 
-def spec_key(path: Path) -> str:
-    """Return a file name for data about a spec, the same by whatever path it is reached."""
-    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
-
-
 class SpecLocks:
     """The locks of one run on files in `directory`. They end with `release`, or the process.
 
-    `may_be_removed` tells that an executor may remove these files. Then the directories of the
-    specs are locked, too.
+    The directory of a spec that is written is locked, too: without git, an executor may remove
+    these files, and a run with another root directory has other files.
     """
 
-    def __init__(self, directory: Path, *, may_be_removed: bool = False) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._may_be_removed = may_be_removed
         self._held: dict[Path, tuple[FileLock, Path]] = {}
         self._held_places: dict[Path, FileLock] = {}
 
-    def take(self, path: Path, shown: str) -> None:
+    def take(self, path: Path, shown: str, *, is_written: bool = True) -> None:
         """Lock a spec, or raise SpecLocked with one line that calls the spec `shown`."""
         if path in self._held:
             return
         self._directory.mkdir(parents=True, exist_ok=True)
         base = self._directory / spec_key(path)
-        lock = FileLock(base.with_suffix(".lock"), timeout=0, required=True)
-        holder_file = base.with_suffix(".json")
+        lock = FileLock(base.with_suffix(LOCK_SUFFIX), timeout=0, required=True)
+        holder_file = base.with_suffix(HOLDER_SUFFIX)
         try:
             lock.acquire()
         except TimeoutError:
@@ -82,19 +81,20 @@ class SpecLocks:
                 f"{shown} is still being worked on by workers of a run that was killed"
             ) from None
         try:
-            self._lock_place(path.resolve().parent)
+            if is_written:
+                self._lock_place(path.resolve().parent)
         except TimeoutError:
             lock.release()
-            raise SpecLocked(
-                f"{shown} is being worked on by another run, which has lost its lock"
-            ) from None
+            raise SpecLocked(f"another run is at work in the directory of {shown}") from None
         self._held[path] = lock, holder_file
         holder_data = {"pid": os.getpid(), "host": platform.node(), "since": time.time()}
-        write_atomically(holder_file, json.dumps(holder_data))
+        # On a full disk, another run is kept out without being told by whom.
+        with contextlib.suppress(OSError):
+            write_atomically(holder_file, json.dumps(holder_data))
 
     def _lock_place(self, place: Path) -> None:
-        """Lock the directory of a spec, unless there is no need or the file system cannot."""
-        if not self._may_be_removed or place in self._held_places:
+        """Lock the directory of a spec, unless the file system cannot."""
+        if place in self._held_places:
             return
         lock = FileLock(place, timeout=0)
         try:
@@ -117,6 +117,27 @@ class SpecLocks:
                 holder_file.unlink(missing_ok=True)
             lock.release()
         self._held.clear()
+
+
+@contextlib.contextmanager
+def between_runs(directory: Path) -> Iterator[None]:
+    """Keep runs away from the specs whose locks are in `directory`, until the end.
+
+    Raise SpecLocked if a run is at work. Where there are no locks, that is not noticed.
+    """
+    with contextlib.ExitStack() as held:
+        for suffix in (LOCK_SUFFIX, WORKERS_SUFFIX):
+            for file in sorted(directory.glob(f"{KEY_PATTERN}{suffix}")):
+                lock = FileLock(file, timeout=0, required=True)
+                try:
+                    lock.acquire()
+                except TimeoutError:
+                    holder = _describe_holder(file.with_suffix(HOLDER_SUFFIX))
+                    raise SpecLocked(f"a run is at work{holder}") from None
+                except OSError:
+                    continue
+                held.callback(lock.release)
+        yield
 
 
 def _wait_for_workers(base: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 # Before a run begins there is no public way to a terminal writer.
 from _pytest.config import create_terminal_writer
 
-from pytest_ralph.files import SPECS_NAME, TASKS_NAME
+from pytest_ralph.files import SPECS_NAME, TASKS_NAME, write_atomically
 from pytest_ralph.session.preflight import refuse_to_write
 
 _NAME = re.compile(r"\w[\w.-]*")
@@ -46,12 +46,11 @@ def write_spec(config: pytest.Config) -> int:
     refuse_to_write((path,), config.rootpath)
     shown = os.path.relpath(path, config.invocation_params.dir)
     text = SPEC.format(name=name, module=re.sub(r"\W", "_", name))
+    if os.path.lexists(path):
+        raise pytest.UsageError(f"--ralph-init: {shown} already exists")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise pytest.UsageError(f"--ralph-init: {shown} already exists") from None
+        write_atomically(path, text)
     except OSError as error:
         raise pytest.UsageError(f"--ralph-init: cannot write {shown}: {error.strerror}") from None
 

@@ -14,7 +14,6 @@ import pytest
 
 from pytest_ralph.files import (
     PROGRESS_NAME,
-    RALPH_DIRECTORY,
     STATE_NAME,
     our_directories,
     outside_target,
@@ -42,9 +41,7 @@ class Preflight:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        # Without git, they are in our directory.
-        may_be_removed = run.locks.parent.name == RALPH_DIRECTORY
-        self._locks = SpecLocks(run.locks, may_be_removed=may_be_removed)
+        self._locks = SpecLocks(run.locks)
 
     def check_run(self) -> None:
         """Raise UsageError for what would otherwise fail in the middle of the run."""
@@ -64,13 +61,13 @@ class Preflight:
             check_settings(self.run, settings, needs_executor=is_written)
             if is_written:
                 check_tasks(self.run, spec, settings)
-            self._lock(spec.path)
+            self._lock(spec.path, is_written=is_written)
             if is_written:
                 self._check_links(spec)
 
-    def _lock(self, path: Path) -> None:
+    def _lock(self, path: Path, *, is_written: bool) -> None:
         try:
-            self._locks.take(path, self.run.specs.relative(path))
+            self._locks.take(path, self.run.specs.relative(path), is_written=is_written)
         except SpecLocked as error:
             raise pytest.UsageError(str(error)) from None
         except OSError as error:

@@ -118,6 +118,9 @@ def _remove_stale_worktrees(run: Run) -> None:
     """Remove the worktrees of runs that were killed, and take back their unfinished merges."""
     if run.worker or not lasting_directory(run.root, WORKTREES_NAME).is_dir():
         return
+    if run.config.option.collectonly or run.config.getoption("ralph_explain"):
+        # Nothing runs, so nothing is changed.
+        return
     # Imported here: most projects have no worktrees.
     from pytest_ralph.fixing.errors import GitError
 

@@ -15,8 +15,9 @@ from pytest_ralph.files import (
     RUNS_NAME,
     FileLock,
     lasting_directory,
+    spec_key,
 )
-from pytest_ralph.session.locks import TurnLock, spec_key
+from pytest_ralph.session.locks import TurnLock
 
 if TYPE_CHECKING:
     from pathlib import Path

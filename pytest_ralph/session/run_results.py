@@ -55,7 +55,12 @@ class RunResults:
         return dict(sorted(found.items()))
 
     def complete_specs(self) -> list[str]:
-        """Return the names of the specs in which every task is checked off and none failed."""
+        """Return the names of the specs in which every task is checked off and none failed.
+
+        After an interrupt there are none: what later work may have broken was not verified again.
+        """
+        if self.run.interrupted:
+            return []
         names = []
         for path, results in self._specs(executed=self.run.settings.execute).items():
             if any(result.bad for result in results):

@@ -135,13 +135,20 @@ class EndOfRun:
 
         is_stopped = bool(session.shouldstop or session.shouldfail)
         check = FinalCheck(self.run, self.results.tasks, recover=not is_stopped)
-        for line, result in check.broken():
-            self._correct(result)
-            if result.outcome != "flaky":
-                is_more = result.reason != line
-                self.run.messages.note(f"{line}: {result.reason}" if is_more else line)
-            if result.bad:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        try:
+            for line, result in check.broken():
+                self._correct(result)
+                if result.outcome != "flaky":
+                    is_more = result.reason != line
+                    self.run.messages.note(f"{line}: {result.reason}" if is_more else line)
+                if result.bad:
+                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        except KeyboardInterrupt:
+            # pytest expects none here: it would write no report.
+            self.run.interrupted = [check.verifying]
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
+            excinfo = pytest.ExceptionInfo.from_current()
+            session.config.hook.pytest_keyboard_interrupt(excinfo=excinfo)
 
     def _write_failure_log(self) -> None:
         """Keep the failure reports and halt summaries, which the terminal shows only with `-vv`."""

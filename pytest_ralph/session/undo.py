@@ -11,13 +11,15 @@ import pytest
 # Before a run begins there is no public way to a terminal writer.
 from _pytest.config import create_terminal_writer
 
-from pytest_ralph.files import backups_directory
+from pytest_ralph.files import LOCKS_NAME, backups_directory, lasting_directory
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
 from pytest_ralph.fixing.directory_modes import passable, put_back_modes, read_mode_changes
+from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import GitCommand
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.spec_files import SpecFiles
 from pytest_ralph.healing.ticks import read_ticks
+from pytest_ralph.session.locks import SpecLocked, between_runs
 from pytest_ralph.session.preflight import refuse_to_write
 from pytest_ralph.session.specs import ini_layer
 from pytest_ralph.settings import SettingError, read_settings
@@ -49,6 +51,15 @@ def undo_run(config: pytest.Config) -> int:
 
     Undoing an undo is a redo: the run counts as not undone again.
     """
+    locks = lasting_directory(config.rootpath, LOCKS_NAME)
+    try:
+        with between_runs(locks):
+            return _undo_run(config)
+    except SpecLocked as error:
+        raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
+
+
+def _undo_run(config: pytest.Config) -> int:
     root = config.rootpath
     mask = _mask(config)
     directory = _find_run(config, backups_directory(root))
@@ -60,9 +71,9 @@ def undo_run(config: pytest.Config) -> int:
     try:
         with passable(root, mode_changes):
             result = undo_changes(root, directory, keep_in)
-        directories, problems = put_back_modes(root, mode_changes, keep_in)
     except OSError as error:
         raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
+    directories, problems = put_back_modes(root, mode_changes, keep_in)
     result = result._replace(problems=(*result.problems, *problems))
     restored = [*result.restored, *directories]
     reopened, not_reopened = _reopen_tasks(root, directory, restored)
@@ -132,11 +143,13 @@ def _staged(root: Path, paths: Collection[str]) -> list[str]:
     if not paths:
         return []
     options = ("--cached", "--name-only", "--no-renames", "--relative", "-z")
-    result = GitCommand.at(root).run("diff", *options, "--", ".")
-    if result.status != 0:
+    try:
+        # Without the paths: there may be too many of them for a command line.
+        staged = GitCommand.at(root).listed("diff", *options)
+    except GitError:
+        # Outside a repository, or git is not installed.
         return []
-    put_back = set(paths)
-    return [path for path in result.stdout.split("\0") if path in put_back]
+    return [path for path in staged if path in set(paths)]
 
 
 def _reopen_tasks(

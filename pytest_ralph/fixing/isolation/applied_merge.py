@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.change_log import append_changes, read_changes, undo_changes
+from pytest_ralph.fixing.errors import RecoveryError
 from pytest_ralph.fixing.file_state import (
     Change,
     is_same_now,
@@ -60,6 +61,7 @@ def apply_merge(
     """Make the changes of a plan. Return None, with nothing changed, if a file is not as planned.
 
     The changes have copies of the files as they were and as they were written, in `backups`.
+    Raise RecoveryError if they can neither be made nor undone.
     """
     planned = []
     for change in plan:
@@ -87,9 +89,12 @@ def apply_merge(
             written.append(Change(change.path, change.before, after))
         # With the times that the file system keeps, which may be less exact than those planned.
         append_changes(journal, written, NO_OWNER)
-    except BaseException:
+    except BaseException as error:
         # Such as a disk that is full, or Ctrl+C.
-        merge.undo()
+        left = merge.undo()
+        if left and isinstance(error, OSError):
+            lines = "; ".join(left)
+            raise RecoveryError(f"a merge failed ({error}) and is not undone: {lines}") from error
         raise
     fault_point("after a merge")
     return merge._replace(changes=tuple(written))

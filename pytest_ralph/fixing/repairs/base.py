@@ -11,6 +11,8 @@ from pytest_ralph.running.runner import RunError
 from pytest_ralph.text.listing import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from pytest_ralph.fixing.file_state import Change
     from pytest_ralph.fixing.snapshot import Snapshots
     from pytest_ralph.running.runner import Runner
@@ -67,13 +69,22 @@ class Repair:
         """What it does, as a person would type it."""
         return self.verify or shlex.join([*self.argv, *self.arguments])
 
-    def apply(self, runner: Runner, snapshots: Snapshots) -> RepairResult:
-        """Make the repair. The changes that are returned can be undone."""
+    def apply(
+        self, runner: Runner, snapshots: Snapshots, record: Callable[[Sequence[Change]], object]
+    ) -> RepairResult:
+        """Make the repair. `record` is called with its changes, so that they can be undone.
+
+        That is so after Ctrl-C, too: the program may have changed some of the files.
+        """
         if self.verify:
             return RepairResult(True, self.reason)
         before = snapshots.of(self.files)
-        problem = self._run(runner)
-        changes = snapshots.changes(before, snapshots.of(self.files))
+        try:
+            problem = self._run(runner)
+        finally:
+            changes = snapshots.changes(before, snapshots.of(self.files))
+            if changes:
+                record(changes)
         if self.done and problem:
             return RepairResult(False, f"{self.command} failed: {problem}", changes)
         if self.done:

@@ -69,7 +69,14 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        self.run.run_directory.create()
+        try:
+            self.run.run_directory.create()
+        except OSError as error:
+            path = self.run.specs.relative(self.run.run_directory.path)
+            raise pytest.UsageError(
+                f"workers share files in {path}, which cannot be written "
+                f"({error.strerror or error}): leave out -n"
+            ) from None
         node.workerinput[KEY] = WorkerInput.of_run(node, self.run)._asdict()
 
     # They have collected

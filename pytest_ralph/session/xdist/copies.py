@@ -19,11 +19,11 @@ from pytest_ralph.files import (
     RUNS_NAME,
     backups_directory,
     lasting_directory,
+    spec_key,
     write_atomically,
 )
 from pytest_ralph.fixing.change_log import undo_changes
 from pytest_ralph.fixing.file_state import stored_state, write_state
-from pytest_ralph.session.locks import spec_key
 from pytest_ralph.session.run_directory import NEW_NAME
 from pytest_ralph.session.xdist.outbox import pack, unpack
 

@@ -119,27 +119,33 @@ class Inbox:
     # Merging
 
     def _merge(self, work: RemoteWork, result: TaskResult) -> tuple[TaskResult, str]:
-        """Merge and verify. What does not pass here is taken back."""
+        """Merge and verify. What does not pass here, or is interrupted, is taken back."""
         services = work.spec_run.services
+        left: tuple[str, ...] = ()
         # Until the merged state is verified, no other merge may change it.
         with services.tree_lock:
             worktrees = self._run.resources.worktrees
             applied, conflicts = worktrees.merge(work.files, services.backups)
             if applied is not None:
-                if work.spec_run.holds(work.task):
-                    owner = work.spec_run.spec_files.record_name(work.task)
-                    services.tree.record(owner, applied.changes)
-                    services.tree.protected.setdefault(owner, set()).update(work.protected)
-                    applied.confirm()
-                    return result, ""
-                applied.undo()
+                try:
+                    if work.spec_run.holds(work.task):
+                        owner = work.spec_run.spec_files.record_name(work.task)
+                        services.tree.record(owner, applied.changes)
+                        services.tree.protected.setdefault(owner, set()).update(work.protected)
+                        applied.confirm()
+                        return result, ""
+                except BaseException:
+                    # Such as Ctrl-C, or a disk that is full.
+                    applied.undo()
+                    raise
+                left = applied.undo()
         if conflicts:
             return self._recover(work, result, [conflict.path for conflict in conflicts])
         problem = "passed on another machine, but not here"
         kept = self._keep_patch(work)
         if kept:
             problem += f": not merged (kept as {kept})"
-        return result, problem
+        return result, "; ".join((problem, *left))
 
     def _recover(
         self, work: RemoteWork, result: TaskResult, conflicts: Sequence[str]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from xdist.scheduler import LoadScopeScheduling
 
+from pytest_ralph.session.discovery import is_markdown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,7 +50,7 @@ class SpecScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        if path.endswith(".md"):
+        if is_markdown(path):
             return self._groups.get(path, path)
         mode = self.config.getvalue("dist")
         if mode == "loadfile":
@@ -115,6 +117,6 @@ def _groups_of_specs(nodeids: Sequence[str]) -> dict[str, str]:
     for nodeid in nodeids:
         path, _, name = nodeid.partition("::")
         _, at, group = name.partition("@")
-        if path.endswith(".md") and at:
+        if is_markdown(path) and at:
             groups.setdefault(path, group)
     return groups

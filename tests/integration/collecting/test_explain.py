@@ -135,6 +135,10 @@ def test_repairs_that_are_not_allowed_are_not_promised(
     result = pytester.runpytest("--ralph-explain", *options)
     result.stdout.fnmatch_lines(["  if it fails: it is reported"])
 
+    options = ("--ralph-recovery", "--ralph-executor=none")
+    result = pytester.runpytest("--ralph-explain", *options)
+    result.stdout.fnmatch_lines(["  if it fails: it is reported"])
+
 
 def test_an_unparsable_verify_is_not_executed(
     pytester: pytest.Pytester, make_spec: SpecMaker

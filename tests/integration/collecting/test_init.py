@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 
 from pytest_ralph import Spec
@@ -46,6 +48,18 @@ def test_init_never_overwrites(pytester: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --ralph-init: specs/foo/tasks.md already exists"])
     assert path.read_text() == "mine"
+
+
+def test_init_leaves_nothing_on_a_full_disk(pytester: pytest.Pytester) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        result = pytester.runpytest_inprocess("-s", "--ralph-init", "foo")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ralph-init: cannot write specs/foo/tasks.md: File too*"])
+    assert pytester.runpytest("--ralph-init", "foo").ret == 0
 
 
 @pytest.mark.parametrize("name", ["../foo", "/foo", "a b", "", "it's", ".."])

@@ -167,3 +167,26 @@ def test_tasks_of_one_spec_by_two_paths(pytester: pytest.Pytester, make_spec: Sp
     result = pytester.runpytest("--ralph", "--co", "-q", *arguments)
 
     assert collected(result) == ["specs/link/tasks.md::1.1", "specs/link/tasks.md::1.2"]
+
+
+def test_a_spec_in_a_linked_directory_is_found(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(TASK)
+    pytester.path.joinpath("specs/demo").rename(pytester.path / "shared")
+    pytester.path.joinpath("specs/demo").symlink_to("../shared")
+    pytester.path.joinpath("specs/up").symlink_to("..")
+
+    for path in ("specs", "."):
+        result = pytester.runpytest("--ralph-lint", path)
+        result.stdout.fnmatch_lines(["1 spec, *"])
+
+
+def test_an_error_in_a_spec_with_a_name_in_capitals_keeps_no_other_from_running(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(TASK)
+    pytester.path.joinpath("PLAN.MD").write_text(f"---\nralph:\n  timeout: x\n---\n{TASK}")
+
+    result = pytester.runpytest("--ralph", "PLAN.MD", "specs")
+    result.assert_outcomes(passed=1, errors=1)

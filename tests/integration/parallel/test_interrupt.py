@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.blocks import numbered
+from tests.integration.blocks import numbered, spec, task
 from tests.integration.parallel.test_siblings import git
 from tests.integration.processes import left_in, start, wait_for
 
@@ -89,6 +89,42 @@ def test_what_an_interrupted_executor_did_is_undone(
     assert (pytester.path / "it.txt").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("marks", ["", "[P] "])
+def test_what_an_interrupted_repair_did_is_undone(
+    pytester: pytest.Pytester, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, marks: str
+) -> None:
+    path = make_spec(
+        f"- [ ] 1.1 {marks}Format\n  - **Verify**: `black --check app.py`\n\n"
+        f"- [ ] 1.2 {marks}Wait\n  - **Verify**: `true`\n"
+    )
+    (pytester.path / "app.py").write_text("x = 'mine'\n")
+    tools = pytester.mkdir("tools")
+    (tools / "black").write_text(SLOW_BLACK)
+    (tools / "black").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    process = start(pytester.path, "--ralph-recovery", "--ralph-jobs=2", "specs")
+    wait_for((pytester.path / "ready").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "FIX" not in path.read_text()
+    result = pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines(["put back app.py"])
+    assert (pytester.path / "app.py").read_text() == "x = 'mine'\n"
+
+
+# It reports a file that is not formatted, and begins to format it.
+SLOW_BLACK = """\
+#!/bin/sh
+case "$*" in
+*--check*) echo "would reformat app.py"; echo "1 file would be reformatted."; exit 1;;
+*) echo 'x = "half' > app.py; echo x > ready; sleep 300;;
+esac
+"""
+
+
 @pytest.mark.parametrize("mode", ["--ralph-recovery", "--ralph-execute"])
 def test_work_in_a_worktree_is_kept(
     pytester: pytest.Pytester, make_spec: SpecMaker, mode: str
@@ -127,3 +163,29 @@ def test_interrupt_ends_all_candidates(
     assert process.returncode == 2, output
     assert "1.1 Write it was cut off" in output
     assert left_in(pytester.path) == []
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_interrupting_the_last_check_leaves_the_reports(
+    pytester: pytest.Pytester, make_spec: SpecMaker, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    wait = "test ! -e it.txt || { touch again; sleep 300; }"
+    path = make_spec(spec(task("1.1 Wait", wait), task("1.2 Write it", "test -e it.txt")))
+    executor = "--ralph-executor=touch it.txt"
+    process = start(
+        pytester.path, "--ralph-recovery", executor, "--junitxml=junit.xml", "specs", *workers
+    )
+    wait_for((pytester.path / "again").exists)
+
+    to_the_process(process)
+    output, _ = process.communicate(timeout=30)
+
+    assert process.returncode == 2, output
+    assert "Traceback" not in output
+    assert "demo 1.1 was cut off; it is not recorded as failed." in output
+    assert "ALL_TASKS_COMPLETE" not in output
+    assert "1.2 Write it" in (pytester.path / "junit.xml").read_text()
+    assert left_in(pytester.path) == []
+    assert path.read_text().count("- [x]") == 3

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import LOCKS_NAME, lasting_directory
 from pytest_ralph.session.locks import SpecLocked, SpecLocks
 from tests.integration.blocks import spec, task
 from tests.integration.processes import start, wait_for
@@ -109,19 +110,72 @@ def test_a_run_keeps_others_out_whatever_its_executor_removes(
     output, _ = first.communicate(timeout=90)
 
     assert second.returncode == 4, refused
-    holder = f" (pid {first.pid}, " if has_git else ", which has lost its lock"
-    assert f"is being worked on by another run{holder}" in refused
+    reason = "another run is at work in the directory of specs/demo/tasks.md"
+    if has_git:
+        reason = f"specs/demo/tasks.md is being worked on by another run (pid {first.pid}, "
+    assert reason in refused
     assert first.returncode == 0, output
 
 
+def test_a_run_with_another_root_directory_is_kept_out(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    wait = "touch ../../begun; until test -e ../../end; do sleep 0.05; done"
+    make_spec(spec(task("1.1 A", wait)))
+    subprocess.run(["git", "init", "-q"], cwd=pytester.path, check=True)
+    directory = pytester.path / "specs/demo"
+    first = start(directory, "--rootdir=.", "--ralph-recovery", ".")
+    wait_for((pytester.path / "begun").exists)
+
+    second = start(pytester.path, "--ralph-recovery", "specs")
+    refused, _ = second.communicate(timeout=90)
+    (pytester.path / "end").touch()
+    output, _ = first.communicate(timeout=90)
+
+    assert second.returncode == 4, refused
+    assert "another run is at work in the directory of specs/demo/tasks.md" in refused
+    assert first.returncode == 0, output
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_spec_outside_the_root_directory_is_locked(
+    pytester: pytest.Pytester, make_spec: SpecMaker, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    path = make_spec(spec(task("1.1 A", "true")))
+    root = pytester.mkdir("root")
+    locks = SpecLocks(lasting_directory(root, LOCKS_NAME))
+    locks.take(path, "tasks.md")
+
+    run = start(root, "--rootdir=.", "--ralph", *workers, "../specs")
+    refused, _ = run.communicate(timeout=90)
+    locks.release()
+
+    assert run.returncode == 4, refused
+    assert f"{path} is being worked on by another run (pid {os.getpid()}, " in refused
+
+
+def test_specs_outside_the_root_directory_have_node_ids_of_their_own(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    paths = [make_spec(spec(task("1.1 A", "true")), name=name) for name in ("a", "b")]
+    root = pytester.mkdir("root")
+    run = start(root, "--rootdir=.", "--ralph", "--collect-only", "-q", *map(str, paths))
+    output, _ = run.communicate(timeout=90)
+
+    for path in paths:
+        assert f"{path}::1.1" in output
+
+
 def test_specs_in_one_directory_are_locked_at_once(tmp_path: Path) -> None:
-    locks = SpecLocks(tmp_path / "locks", may_be_removed=True)
+    locks = SpecLocks(tmp_path / "locks")
     for name in ("a.md", "b.md"):
         locks.take(tmp_path / name, name)
     shutil.rmtree(tmp_path / "locks")
 
-    other = SpecLocks(tmp_path / "locks", may_be_removed=True)
-    with pytest.raises(SpecLocked, match="which has lost its lock"):
+    other = SpecLocks(tmp_path / "locks")
+    with pytest.raises(SpecLocked, match=r"at work in the directory of b\.md"):
         other.take(tmp_path / "b.md", "b.md")
     locks.release()
     other.take(tmp_path / "b.md", "b.md")

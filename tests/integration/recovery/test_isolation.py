@@ -727,7 +727,8 @@ def test_half_a_worktree_is_no_work_to_keep(isolated: Project) -> None:
     assert not (isolated.root / ".ralph/patches").exists()
 
 
-def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
+def kill_in_merge(isolated: Project, body: str) -> None:
+    """Kill a run, whose executor does `body`, between a merge and its Verify."""
     isolated.write(
         "conftest.py",
         """\
@@ -742,13 +743,17 @@ def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
             files.on_fault_point = kill
         """,
     )
-    body = "echo fixed > parser.txt; printf '\\0\\1' > binary; rm notes.txt; chmod +x run.sh"
-    isolated.write("notes.txt", "notes\n")
-    isolated.write("run.sh", "true\n")
     isolated.pytester.runpytest_subprocess(
         "--ralph-recovery", ISOLATED, f"--ralph-executor={body}", "specs/demo"
     )
     assert (isolated.root / "parser.txt").read_text() == "fixed\n"
+
+
+def test_merge_that_is_taken_back_is_kept(isolated: Project) -> None:
+    body = "echo fixed > parser.txt; printf '\\0\\1' > binary; rm notes.txt; chmod +x run.sh"
+    isolated.write("notes.txt", "notes\n")
+    isolated.write("run.sh", "true\n")
+    kill_in_merge(isolated, body)
     result = isolated.run(executor="true")
 
     assert result.ret == 1
@@ -947,3 +952,14 @@ def test_session_is_not_continued_by_another_executor(
     calls = log.read_text().splitlines()
     assert [call for call in calls if call.startswith("claude") and "--resume abc" in call]
     assert not [call for call in calls if call.startswith("cursor") and "--resume" in call]
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--ralph-explain"])
+def test_what_runs_nothing_takes_back_nothing(isolated: Project, option: str) -> None:
+    kill_in_merge(isolated, "echo fixed > parser.txt")
+    result = isolated.run(option, executor="true")
+
+    assert result.ret == 0
+    assert "undid the merge" not in result.stdout.str()
+    assert (isolated.root / "parser.txt").read_text() == "fixed\n"
+    assert "undid the merge" in isolated.run(executor="true").stdout.str()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_ralph.files import backups_directory
+from pytest_ralph.fixing import directory_modes
+from tests.integration.processes import start, wait_for
 
 if TYPE_CHECKING:
     from tests.integration.recovery.conftest import Project
@@ -365,6 +369,62 @@ def test_an_unknown_run_is_a_usage_error(ran: Project) -> None:
 
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*no such run: yesterday*"])
+
+
+def test_nothing_is_undone_while_a_run_is_at_work(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Write it
+          - **Verify**: `grep -q fixed new.txt`
+
+        - [ ] 1.2 Wait
+          - **Verify**: `touch waiting; until test -e go; do sleep 0.05; done`
+    """)
+    project.write("new.txt", "broken\n")
+    executor = project.shell("echo fixed > new.txt")
+    run = start(project.root, "--ralph-recovery", "--ralph-executor", executor, "specs")
+    wait_for((project.root / "waiting").exists)
+    result = project.pytester.runpytest("--ralph-undo")
+    project.write("go", "")
+    output, _ = run.communicate(timeout=60)
+
+    assert run.returncode == 0, output
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(
+        [f"ERROR: --ralph-undo: nothing was undone: a run is at work (pid {run.pid}, since *)"]
+    )
+    assert (project.root / "new.txt").read_text() == "fixed\n"
+    assert project.pytester.runpytest("--ralph-undo").ret == 0
+    assert (project.root / "new.txt").read_text() == "broken\n"
+
+
+def test_a_run_is_undone_without_git(ran: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(ran.root))
+    result = ran.pytester.runpytest("--ralph-undo")
+
+    assert result.ret == 0
+    assert (ran.root / "old.txt").read_text() == "old\n"
+    result.stdout.fnmatch_lines(["to get back what was undone: *"])
+
+
+def test_permissions_that_cannot_be_recorded_are_named(
+    directories: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directories.run(executor=directories.shell(OPEN_UP))
+    monkeypatch.setattr(directory_modes, "append_json", full_disk)
+    result = directories.pytester.runpytest_inprocess("--ralph-undo")
+
+    assert result.ret == 1
+    assert modes_of(directories) == DIRECTORIES
+    result.stdout.fnmatch_lines(
+        [
+            "put back private/key.txt",
+            "cannot put back permissions of directories by a redo: not recorded: No space *",
+        ]
+    )
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_path_does_not_limit_the_undo(ran: Project) -> None:

@@ -102,3 +102,17 @@ def test_without_workers_nothing_changes(
     result.stdout.fnmatch_lines(
         ["specs/demo/tasks.md::1.1 PASSED*", "specs/demo/tasks.md::1.2 PASSED*"]
     )
+
+
+def test_workers_need_a_directory_that_can_be_written(
+    pytester: pytest.Pytester, make_spec: SpecMaker
+) -> None:
+    make_spec(numbered(1, "true"))
+    (pytester.path / ".ralph").touch()
+
+    code, output = run(pytester.path, "--ralph", "-n1")
+
+    assert code == 4, output
+    assert "ERROR: workers share files in .ralph/runs/" in output
+    assert "which cannot be written (Not a directory): leave out -n" in output
+    assert run(pytester.path, "--ralph")[0] == 0

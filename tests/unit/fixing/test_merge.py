@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_ralph import files
+from pytest_ralph.fixing.errors import RecoveryError
 from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
@@ -88,6 +89,27 @@ def test_a_merge_that_cannot_be_copied_is_undone(
 
     assert (root / "file").read_text() == "before"
     assert not journal.exists()
+
+
+def test_what_a_failed_merge_leaves_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "file").write_text("before")
+    planned = Change("file", stored_state(root, "file"), new_file(tmp_path))
+
+    def save(name: str) -> None:
+        if name == "during a merge":
+            (root / "file").write_text("edited")
+            raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(files, "on_fault_point", save)
+    journal = tmp_path / "1.merge"
+    with pytest.raises(RecoveryError, match=r"no space left.* is not undone: file: changed since"):
+        apply_merge(root, [planned], backups=tmp_path / "b", journal=journal)
+
+    assert (root / "file").read_text() == "edited"
 
 
 def test_an_interrupted_merge_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

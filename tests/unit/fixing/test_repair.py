@@ -72,7 +72,7 @@ class Project:
         assert found is not None
         runner = Runner(root=self.root, environ=self.environ, logs=self.root / ".ralph/logs")
         try:
-            return found.apply(runner, self.snapshots)
+            return found.apply(runner, self.snapshots, list)
         finally:
             runner.close()
 
@@ -525,7 +525,7 @@ def test_a_stale_lock_file_is_updated_on_request(project: Project) -> None:
     # The environment of the tests may have a uv of its own.
     runner.environ["PATH"] = project.environ["PATH"]
     try:
-        result = found.apply(runner, project.snapshots)
+        result = found.apply(runner, project.snapshots, list)
     finally:
         runner.close()
     assert (result.made, result.files) == (True, ("uv.lock",))

@@ -243,7 +243,7 @@ def apply(root: Path, failure: Failure, environ: dict[str, str]) -> str:
     assert repair is not None
     runner = Runner(root=root, environ=environ, logs=root / ".ralph/logs")
     try:
-        result = repair.apply(runner, Snapshots(root, root / ".ralph/backup/1"))
+        result = repair.apply(runner, Snapshots(root, root / ".ralph/backup/1"), list)
     finally:
         runner.close()
     assert result.made, result.note
@@ -359,7 +359,7 @@ def test_a_failing_installer_is_quoted(tmp_path: Path, script: str, why: str) ->
     assert repair is not None
     path = f"{environ['PATH']}:{os.environ['PATH']}"
     with closing(Runner(root=root, environ={"PATH": path}, logs=root / ".ralph/logs")) as runner:
-        result = repair.apply(runner, Snapshots(root, tmp_path / "backup"))
+        result = repair.apply(runner, Snapshots(root, tmp_path / "backup"), list)
     assert not result.made
     assert result.note.endswith(f" failed: {why}")
 

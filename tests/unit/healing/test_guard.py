@@ -226,6 +226,29 @@ def test_an_edit_after_an_interrupt_is_not_the_executors(guard: Guard) -> None:
     assert edits_before_kill(guard.services.root, backups, Spec.load(path)) == []
 
 
+def test_a_plan_is_not_compared_with_that_of_a_namesake(guard: Guard) -> None:
+    guard.begin()
+    root = guard.services.root
+    namesake = root / "other" / guard.spec_files.name / "tasks.md"
+    namesake.parent.mkdir(parents=True)
+    namesake.write_text(TASKS.replace("`true`", "`false`", 1))
+
+    backups = guard.services.tree.backups.parent
+    assert edits_before_kill(root, backups, Spec.load(namesake)) == []
+    assert len(list(backups.glob("*/*-plan.saved"))) == 1
+
+
+def test_every_edited_plan_is_kept(guard: Guard) -> None:
+    path = guard.spec_files.spec.path
+    for field in ("`false`", "`echo`"):
+        before = guard.begin()
+        path.write_text(TASKS.replace("`true`", field, 1))
+        guard.end(before, guard.task)
+
+    kept = guard.services.tree.backups.glob("*-tasks*.saved")
+    assert sorted("`echo`" in one.read_text() for one in kept) == [False, True]
+
+
 def test_after_an_error_the_next_run_is_alone(
     guard: Guard, monkeypatch: pytest.MonkeyPatch
 ) -> None:

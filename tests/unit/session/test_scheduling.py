@@ -90,6 +90,12 @@ def test_each_spec_goes_whole_to_one_worker() -> None:
     assert [scheduler.sent_to(node) for node in scheduler.nodes] == [SPECS[:3], SPECS[3:]]
 
 
+def test_a_spec_with_a_name_in_capitals_goes_to_one_worker() -> None:
+    tests = ["PLAN.MD::1.1", "PLAN.MD::1.2"]
+    scheduler = Scheduler(tests)
+    assert [scheduler.sent_to(node) for node in scheduler.nodes] == [tests, []]
+
+
 def test_a_group_of_specs_goes_to_one_worker() -> None:
     tests = [
         "specs/a/tasks.md::1.1@database",
