@@ -149,7 +149,8 @@ def _staged(root: Path, paths: Collection[str]) -> list[str]:
     except GitError:
         # Outside a repository, or git is not installed.
         return []
-    return [path for path in staged if path in set(paths)]
+    put_back = set(paths)
+    return [path for path in staged if path in put_back]
 
 
 def _reopen_tasks(
