@@ -157,7 +157,9 @@ def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
             except FileNotFoundError:
                 if not create:
                     raise
-                os.mkdir(part, dir_fd=descriptor)
+                # Another process may create it at the same time.
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
                 inner = os.open(part, flags, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
@@ -330,11 +332,15 @@ class FileLock:
 def read_regular(path: Path) -> bytes:
     """Return the content of a file. Raise OSError at once for a device or a pipe."""
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read()
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        # Here in any case: what opens a descriptor leaves it open if it is that of a directory.
+        os.close(descriptor)
 
 
 def file_signature(path: Path) -> Seen:
