@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.check_files import is_test
 from pytest_ralph.fixing.repairs.base import Repair
 from pytest_ralph.fixing.repairs.own_files import as_argument
+from pytest_ralph.running.project_files import entries_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,7 +100,11 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     names = tuple(context.relative(file) for file in files)
     where = names[0] if len(names) == 1 else f"{len(names)} files"
     arguments: tuple[str, ...] = ()
-    if not mode.whole:
+    if mode.whole:
+        # It may also change files that it did not name.
+        others = filter(mode.handles, entries_below(context.root))
+        names = tuple(dict.fromkeys([*names, *others]))
+    else:
         arguments = tuple(as_argument(file, step.directory) for file in files)
     return Repair(
         name=mode.purpose,
@@ -107,8 +113,16 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
         argv=argv,
         arguments=arguments,
         directory=step.directory,
-        env=step.env,
+        env=_environment(context, step),
     )
+
+
+def _environment(context: RepairContext, step: Step) -> tuple[tuple[str, str], ...]:
+    """Return the variables of the failing call, with the PATH of an activated environment."""
+    if step.activated is None:
+        return step.env
+    search_path = os.pathsep.join([str(step.activated), context.search_path])
+    return (("PATH", search_path), *step.env)
 
 
 def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
@@ -134,14 +148,18 @@ def _is_own_module(root: Path, module: str) -> bool:
 
 
 def _is_built(file: Path, root: Path) -> bool:
-    """Return whether a file is made from others."""
+    """Return whether a file is made from others, as far as can be read."""
     directories = file.relative_to(root).parts[:-1]
     if not BUILT_DIRECTORIES.isdisjoint(directories):
         return True
     if BUILT_FILE.search(file.name):
         return True
-    with file.open("rb") as opened:
-        beginning = opened.read(1000)
+    try:
+        with file.open("rb") as opened:
+            beginning = opened.read(1000)
+    except OSError:
+        # Nobody can fix a file that cannot be read.
+        return True
     return BUILT_MARK.search(beginning) is not None
 
 
