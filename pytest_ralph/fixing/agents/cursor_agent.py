@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def _read_tool_call(event: Event, transcript: Transcript) -> None:
     """Read `{"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}`."""
-    ((name, call),) = event["tool_call"].items()
+    # Other fields may stand beside the call.
+    calls = {key: call for key, call in event["tool_call"].items() if isinstance(call, dict)}
+    name, call = next(iter(calls.items()), ("tool", {}))
     tool = name.removesuffix("ToolCall")
     call_id = event.get("call_id")
     subtype = event.get("subtype")

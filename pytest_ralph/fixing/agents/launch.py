@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.running.environment import with_own_programs
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.shell.lexer import simple_commands
 
@@ -30,16 +32,24 @@ TRANSCRIPT_SUFFIX = ".transcript.log"
 SHOWN_WORD = 80
 
 
+def is_installed(program: str) -> bool:
+    """Return whether an executor can start a program, which it looks up as commands do."""
+    path = with_own_programs(os.environ.get("PATH") or os.defpath)
+    return shutil.which(program, path=path) is not None
+
+
 @dataclass(frozen=True)
 class Launch:
-    """A job with its prompt in a file, ready to be run."""
+    """A job with its prompt in a file, ready to be run in the directory `root`."""
 
     job: Job
     prompt_file: Path
+    root: Path = Path()
 
     @classmethod
-    def prepare(cls, job: Job, directory: Path) -> Launch:
-        """Write the prompt of `job` to a new file in `directory`."""
+    def prepare(cls, job: Job, runner: Runner) -> Launch:
+        """Write the prompt of `job` to a new file beside the logs of `runner`."""
+        directory = runner.logs
         directory.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^\w.-]+", "-", job.task_id, flags=re.ASCII)[:60]
         descriptor, path = tempfile.mkstemp(
@@ -47,7 +57,7 @@ class Launch:
         )
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(job.prompt)
-        return cls(job, Path(path))
+        return cls(job, Path(path), runner.root)
 
     @property
     def session(self) -> str:

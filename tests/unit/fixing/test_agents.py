@@ -262,10 +262,10 @@ def test_opencode_gets_permission_for_the_verify(
 def test_aider_reads_tests_and_the_spec(
     tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(runner.root)
+    monkeypatch.chdir(tmp_path)
     (runner.root / "tests").mkdir()
     (runner.root / "tests" / "test_app.py").write_text("")
-    files = ("app.py", "tests/test_app.py", "tests/test_new.py")
+    files = ("app.py", "tests/test_app.py", "tests/test_new.py", "tests", "-odd.py")
     job = Job(task_id="1", prompt="x", timeout=30, files=files, spec_path="specs/demo")
 
     words = arguments("aider", tmp_path, runner, job)
@@ -275,6 +275,9 @@ def test_aider_reads_tests_and_the_spec(
     assert ("--read", "tests/test_app.py") in pairs
     assert ("--file", "tests/test_new.py") in pairs
     assert ("--read", "specs/demo/tasks.md") in pairs
+    assert ("--file", "./-odd.py") in pairs
+    # aider does not start if one of several files is a directory.
+    assert "tests" not in words
 
 
 def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None:
@@ -284,6 +287,14 @@ def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None
     executor.run(JOB, runner)
 
     assert json.loads((runner.root / "record.json").read_text())["argv"][0] == "exec"
+
+
+def test_an_executor_beside_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    name = Path(sys.executable).name
+
+    assert make_executor(name).available() is None
+    assert make_executor("aider", {"program": name}).available() is None
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -514,7 +525,7 @@ def test_an_executor_may_delete_the_log_directory(runner: Runner) -> None:
 
 
 def test_an_executor_may_delete_the_prompt_of_another(runner: Runner) -> None:
-    launch = Launch.prepare(JOB, runner.logs)
+    launch = Launch.prepare(JOB, runner)
     launch.prompt_file.unlink()
 
     result = launch.run(runner, command="cat", label="executor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from contextlib import closing
@@ -298,6 +299,32 @@ def test_tokens_and_cost_are_read(
     assert outcome.usage == usage
 
 
+RESULT = {
+    "type": "result",
+    "total_cost_usd": 0.25,
+    "usage": {"input_tokens": 1, "cache_read_input_tokens": 100, "output_tokens": 2},
+}
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        json.dumps(RESULT),
+        json.dumps({"list": [{"a": {}}], **RESULT}, indent=1),
+        json.dumps([{"type": "system"}, RESULT]),
+        f'{{"a": [\n{{"b": 1}}\n],\n{json.dumps(RESULT)[1:]}',
+        f'{{"cost": NaN}}\n{json.dumps(RESULT)}',
+    ],
+    ids=["a line", "indented", "a list", "with an object on a line", "with no amount"],
+)
+def test_cost_of_an_agent_in_a_script_is_read(printed: str, runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "printed").write_text(printed)
+
+    outcome = make_executor(f"cat {tmp_path}/printed").run(JOB, runner)
+
+    assert outcome.usage == Usage(101, 2, 0.25)
+
+
 def test_denied_actions_are_reported(runner: Runner, tmp_path: Path) -> None:
     assert replay("claude", "denied", runner, tmp_path).denied == ("Bash pytest -q",)
     assert replay("gemini", "denied", runner, tmp_path).denied == ("Running git checkout -b other",)
@@ -331,6 +358,9 @@ def test_a_readable_transcript_is_written(runner: Runner, tmp_path: Path) -> Non
         ("claude -p < $RALPH_PROMPT_FILE", False, []),
         ("claude -p 'Fix it'", False, []),
         ("codex exec -", False, []),
+        ("codex -p work -m o3", True, ["-p", "work", "-m", "o3"]),
+        ("aider -m 'Fix it'", False, []),
+        ("gemini --prompt='Fix it'", False, []),
         ("./claude --model opus", False, []),
     ],
 )
@@ -341,6 +371,15 @@ def test_arguments_may_follow_a_preset(command: str, preset: bool, model: list[s
     if model:
         assert isinstance(executor, Agent)
         assert list(executor.project_arguments) == model
+
+
+def test_words_of_the_settings_may_name_the_home_directory() -> None:
+    home = str(Path.home())
+    executor = make_executor("claude --add-dir ~/a", {"program": "~/claude", "args": "--b ~/c"})
+
+    assert isinstance(executor, Agent)
+    assert executor.program == (f"{home}/claude",)
+    assert executor.project_arguments == ("--b", f"{home}/c", "--add-dir", f"{home}/a")
 
 
 class TestIdleWatch:
@@ -368,6 +407,24 @@ class TestIdleWatch:
         time.sleep(0.1)
 
         assert watch.goes_on(0, busy=True)
+
+    def test_a_file_from_the_future_is_no_progress(self, tmp_path: Path) -> None:
+        (tmp_path / "app.py").write_text("old")
+        tomorrow = time.time() + 86_400
+        os.utime(tmp_path / "app.py", (tomorrow, tomorrow))
+        watch = IdleWatch(tmp_path, 0.05)
+        time.sleep(0.1)
+
+        assert not watch.goes_on(0)
+
+    def test_a_clock_that_is_set_ends_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        watch = IdleWatch(tmp_path, 60)
+        later = time.time() + 3600
+        monkeypatch.setattr(time, "time", lambda: later)
+
+        assert watch.goes_on(0)
 
 
 def test_an_idle_run_is_ended_early(
