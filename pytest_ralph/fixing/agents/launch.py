@@ -86,7 +86,8 @@ class Launch:
         if not entries:
             return None
         try:
-            return self.write_file(TRANSCRIPT_SUFFIX, "\n\n".join(entries) + "\n")
+            text = "\n\n".join(entry.rstrip() for entry in entries)
+            return self.write_file(TRANSCRIPT_SUFFIX, f"{text}\n")
         except OSError:
             # The raw log still has everything.
             return None

@@ -89,10 +89,11 @@ class Transcript:
     def append_text(self, text: str) -> None:
         """Continue the current message."""
         self.text = _joined(self.text, text)
-        if self._continues and self.entries:
+        if self._continues:
             self.entries[-1] = _joined(self.entries[-1], text)
-        else:
-            self.add_entry(text)
+        elif text.strip() and len(self.entries) < MAX_ENTRIES:
+            # What follows goes on behind the blanks at its end.
+            self.entries.append(text.lstrip())
             self._continues = True
         if text.strip():
             self.steps += 1

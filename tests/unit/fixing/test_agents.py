@@ -289,6 +289,22 @@ def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None
     assert json.loads((runner.root / "record.json").read_text())["argv"][0] == "exec"
 
 
+@pytest.mark.parametrize(
+    ("prompt", "argument"),
+    [
+        ("- Fix it.", "\n- Fix it."),
+        ("Fix \ud800 it.", "Fix ? it."),
+        ("Fix \0 it.", "Follow the instructions in the file "),
+        ("é" * 70_000, "Follow the instructions in the file "),
+    ],
+    ids=["dash", "surrogate", "null", "long"],
+)
+def test_cursor_gets_any_prompt(prompt: str, argument: str, tmp_path: Path, runner: Runner) -> None:
+    words = arguments("cursor-agent", tmp_path, runner, Job(task_id="1", prompt=prompt))
+
+    assert words[-1].startswith(argument)
+
+
 def test_an_executor_beside_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     name = Path(sys.executable).name

@@ -315,6 +315,24 @@ def test_an_error_without_words_is_an_error(event: dict[str, Any]) -> None:
     assert transcript.error != "None"
 
 
+def test_parts_of_a_message_are_joined_as_they_come() -> None:
+    transcript = Transcript()
+    transcript.start_tool("1", "shell", {"command": "ls"})
+
+    for part in ("\n", "Hello ", "world\n", "!"):
+        transcript.append_text(part)
+
+    assert transcript.entries == ["→ Running ls", "Hello world\n!"]
+
+
+def test_tokens_of_the_cache_count_once_for_goose() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 9}
+
+    transcript = read_lines("goose", json.dumps({"type": "complete", **usage}))
+
+    assert transcript.usage == Usage(10, 2)
+
+
 def test_codex_goes_on_after_a_lost_connection() -> None:
     lost = {"type": "error", "message": "Reconnecting... 1/5 (stream disconnected)"}
     item = {"id": "1", "type": "command_execution", "command": "ls", "exit_code": 0}
