@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult, Runner
 
 
+BEGINNING_OF_EVENT = '{"'
 # In every preset that has this option, it selects the model, or the mode of Amp.
 MODEL_SHORT_FLAG = "-m"
 
@@ -98,8 +99,11 @@ class Agent:
             read(event, transcript)
 
     def read_line(self, line: str, transcript: Transcript) -> None:
-        """Add a line that is not an event: programs print some before or beside their events."""
-        if not line.strip():
+        """Add a line that is not an event: programs print some before or beside their events.
+
+        The beginning of an event, which is all that a program writes that is ended, is left out.
+        """
+        if not line.strip() or line.startswith(BEGINNING_OF_EVENT):
             return
         if is_banner(line):
             transcript.add_entry(line)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 NAME_LENGTH = 60
 BARE_WORD = re.compile(r"[A-Za-z][\w.-]*")
 # `Total cost: $0.25` on a line of its own.
-COST_LINE = re.compile(r"[ \t]*(?:total )?cost[ \t]*[:=][ \t]*\$(\d+(?:\.\d+)?)", re.IGNORECASE)
+COST_LINE = re.compile(
+    r"[ \t]*(?:total )?cost[ \t]*[:=][ \t]*\$(\d[\d,]*(?:\.\d+)?)", re.IGNORECASE
+)
 COST_KEYS = ("total_cost_usd", "cost_usd", "cost")
 BUILTINS = frozenset({"exit", "eval", "exec", "source", "true", "false", "test", "return"})
 
@@ -101,7 +103,7 @@ def read_usage(output: Path, transcript: Transcript) -> None:
             _read_event(event, transcript)
         cost = COST_LINE.fullmatch(line.rstrip())
         if cost:
-            transcript.add_usage(None, float(cost[1]))
+            transcript.add_usage(None, float(cost[1].replace(",", "")))
 
 
 def _listed_events(line: str) -> list[Event]:

@@ -333,6 +333,16 @@ def test_tokens_of_the_cache_count_once_for_goose() -> None:
     assert transcript.usage == Usage(10, 2)
 
 
+@pytest.mark.parametrize("length", [50, 5_000_000])
+def test_an_incomplete_or_huge_event_is_no_answer(length: int, tmp_path: Path) -> None:
+    answer = {"message": {"content": [{"type": "text", "text": "TASK_COMPLETE"}]}}
+    output = tmp_path / "out"
+    event = json.dumps({"type": "assistant", **answer})
+    output.write_text(f'{event}\n{{"type":"user","output":"{"x" * length}')
+
+    assert read_output("claude", output).text == "TASK_COMPLETE"
+
+
 def test_codex_goes_on_after_a_lost_connection() -> None:
     lost = {"type": "error", "message": "Reconnecting... 1/5 (stream disconnected)"}
     item = {"id": "1", "type": "command_execution", "command": "ls", "exit_code": 0}

@@ -325,6 +325,12 @@ def test_cost_of_an_agent_in_a_script_is_read(printed: str, runner: Runner, tmp_
     assert outcome.usage == Usage(101, 2, 0.25)
 
 
+def test_cost_in_words_may_be_large(runner: Runner) -> None:
+    outcome = make_executor("echo 'Total cost: $1,234.56'").run(JOB, runner)
+
+    assert outcome.usage.cost == 1234.56
+
+
 def test_denied_actions_are_reported(runner: Runner, tmp_path: Path) -> None:
     assert replay("claude", "denied", runner, tmp_path).denied == ("Bash pytest -q",)
     assert replay("gemini", "denied", runner, tmp_path).denied == ("Running git checkout -b other",)
