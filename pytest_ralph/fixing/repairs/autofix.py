@@ -92,6 +92,8 @@ def _candidates(context: RepairContext) -> list[tuple[FixMode, Step]]:
 def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     argv = step.fixing_argv(mode)
     files = _named_files(context, mode, step)
+    if mode.title == "autoflake":
+        files = [file for file in files if not _may_import_for_others(context, file)]
     if argv is None or not files:
         return None
     if mode.title == "ruff check" and _has_protected_import(context, files):
@@ -127,13 +129,18 @@ def _environment(context: RepairContext, step: Step) -> tuple[tuple[str, str], .
 
 def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
     """Return whether an unused import is in a test or `__init__.py`, or of the project's own."""
-    modules = UNUSED_IMPORT.findall(context.failure.raw_output)
-    if not modules:
+    output = context.failure.raw_output
+    if "F401" not in output:
         return False
-    for file in files:
-        if file.name == "__init__.py" or is_test(context.relative(file)):
-            return True
-    return any(_is_own_module(context.root, module) for module in modules)
+    if any(_may_import_for_others(context, file) for file in files):
+        return True
+    modules = UNUSED_IMPORT.findall(output)
+    # In other formats than those for people, the name of the module is not looked for.
+    return not modules or any(_is_own_module(context.root, module) for module in modules)
+
+
+def _may_import_for_others(context: RepairContext, file: Path) -> bool:
+    return file.name == "__init__.py" or is_test(context.relative(file))
 
 
 def _is_own_module(root: Path, module: str) -> bool:

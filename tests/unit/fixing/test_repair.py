@@ -486,11 +486,26 @@ def test_finding_a_repair_touches_nothing(project: Project) -> None:
         ("app.py", "import shop\nimport sys;\n\nprint(sys)\n"),
     ],
 )
-def test_imports_that_others_may_need_stay(project: Project, file: str, text: str) -> None:
+@pytest.mark.parametrize("form", ["concise", "json", "azure"])
+def test_imports_that_others_may_need_stay(
+    project: Project, file: str, text: str, form: str
+) -> None:
     project.write({file: text, "src/shop/__init__.py": ""})
-    command = "ruff check --isolated --select F401,E703 --output-format concise ."
+    command = f"ruff check --isolated --select F401,E703 --output-format {form} ."
     project.repair(project.verify(command, "lint_error"))
     assert (project.root / file).read_text() == text.replace(";", "")
+
+
+def test_autoflake_leaves_imports_that_others_may_need(project: Project) -> None:
+    files = ("app.py", "pkg/__init__.py", "tests/test_a.py")
+    project.write(dict.fromkeys(files, "import os\n"))
+    output = "".join(f"{file}: Unused imports/variables detected\n" for file in files)
+    command = "autoflake --check --remove-all-unused-imports --remove-duplicate-keys -r ."
+
+    found = project.find(Failure(kind="lint_error", command=command, raw_output=output))
+
+    assert found is not None
+    assert found.command == "autoflake --in-place --remove-duplicate-keys app.py"
 
 
 def test_an_unused_import_is_removed_elsewhere(project: Project) -> None:
