@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 BEGINNING_OF_EVENT = '{"'
-# In every preset that has this option, it selects the model, or the mode of Amp.
+# It selects the model, or the mode of Amp. For aider it is one of PROMPT_OPTIONS.
 MODEL_SHORT_FLAG = "-m"
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -259,7 +259,7 @@ def test_every_reason_has_words() -> None:
         ("Limit 30000. Please try again in 6m0.5s. Visit the page about limits.", 360.5),
         ("retry after 1h30m", 5400),
         ("Please try again in 20ms.", None),
-        ("You've hit your limit · resets 3pm (Europe/Berlin)", 3 * 3600),
+        ("You've hit your limit · resets 3pm", 3 * 3600),
         ("or try again at 2:18 AM.", 14 * 3600 + 18 * 60),
         ("Overloaded, try again in a moment", None),
         ("resets soon", None),
@@ -269,6 +269,35 @@ def test_the_end_of_a_limit_is_read(message: str, seconds: float | None) -> None
     found = reset_time(message, NOW)
 
     assert (None if found is None else found - NOW) == seconds
+
+
+@pytest.mark.parametrize("local", ["UTC", "America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("try again at 16:05 UTC", "16:05"),
+        ("You've hit your limit · resets 5pm (Europe/Berlin)", "16:00"),
+        ("resets at 11:30 AM (GMT)", "11:30"),
+    ],
+)
+def test_a_limit_may_end_in_another_time_zone(
+    message: str, expected: str, local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", local)
+    time.tzset()
+    try:
+        found = reset_time(message, NOW)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert found is not None
+    assert datetime.fromtimestamp(found, timezone.utc).strftime("%H:%M") == expected
+    assert 0 < found - NOW <= 86_400
+
+
+def test_an_unknown_time_zone_is_the_local_one() -> None:
+    assert reset_time("resets 3pm (Middle/Earth)", NOW) == reset_time("resets 3pm", NOW)
 
 
 def test_codex_says_when_its_limit_ends(runner: Runner, tmp_path: Path) -> None:
