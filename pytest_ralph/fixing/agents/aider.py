@@ -37,7 +37,7 @@ NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
 WRAPPED_EDIT = "Applied edit to "
 # `Tokens: 2.3k sent, 1.1k cache hit, 210 received. Cost: $0.01 message, $0.03 session.`
-NUMBER = r"\d[\d,]*(?:\.\d+)?[kM]?"
+NUMBER = r"\d[\d,]{0,20}(?:\.\d+)?[kM]?"
 TOKENS = re.compile(rf"Tokens: (?P<sent>{NUMBER}) sent,.*?\b(?P<received>{NUMBER}) received")
 # At the end of that line, or a line of its own if the cache was both read and written.
 COST = re.compile(r"(?:^|^Tokens: .* )Cost: \$(\d+(?:\.\d+)?) message")

@@ -88,8 +88,8 @@ class ShellExecutor:
 def read_usage(output: Path, transcript: Transcript) -> None:
     """Read what an agent behind a script says about its cost, its tokens and its session.
 
-    It does so in JSON objects, one per line or a single one over several lines, in a list of such
-    objects, or in plain words.
+    It does so in JSON objects, one per line or a single one over several lines, in a list of
+    events on one line, or in plain words.
     """
     whole = parse_line(" ".join(transcript.text.splitlines()))
     if isinstance(whole, dict):
@@ -107,14 +107,14 @@ def read_usage(output: Path, transcript: Transcript) -> None:
 
 
 def _listed_events(line: str) -> list[Event]:
-    """Return the objects in a list that fills a line, as `claude --verbose` prints it."""
+    """Return the results in a list that fills a line, as `claude --verbose` prints it."""
     if not line.lstrip().startswith("["):
         return []
     try:
         listed = json.loads(line)
     except (ValueError, RecursionError):
         return []
-    return [event for event in listed if isinstance(event, dict)]
+    return [event for event in listed if isinstance(event, dict) and event.get("type") == "result"]
 
 
 def _read_event(event: Event, transcript: Transcript) -> None:
