@@ -356,14 +356,20 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
 
 
 def open_log(path: Path) -> FileIO:
-    """Open a file in our directory to write it anew.
+    """Open a file in our directory to write it anew; create the directory if it is missing.
 
     Raise OSError if a link that another program has put there leads out of the project.
     """
-    for place in path.parents:
-        if place.name == RALPH_DIRECTORY and outside_target(path.parent, place.parent):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    make_log_directory(path.parent)
     return open(path, "wb", buffering=0, opener=_open_no_link)
+
+
+def make_log_directory(directory: Path) -> None:
+    """Create a directory in ours unless it is there. Raise OSError as `open_log` does."""
+    for place in (directory, *directory.parents):
+        if place.name == RALPH_DIRECTORY and outside_target(directory, place.parent):
+            raise OSError(errno.ELOOP, "a link leads out of the project", str(directory))
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _open_no_link(path: str, flags: int) -> int:

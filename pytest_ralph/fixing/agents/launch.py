@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import make_log_directory, open_log
 from pytest_ralph.running.environment import with_own_programs
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.shell.lexer import simple_commands
@@ -50,7 +51,7 @@ class Launch:
     def prepare(cls, job: Job, runner: Runner) -> Launch:
         """Write the prompt of `job` to a new file beside the logs of `runner`."""
         directory = runner.logs
-        directory.mkdir(parents=True, exist_ok=True)
+        make_log_directory(directory)
         name = re.sub(r"[^\w.-]+", "-", job.task_id, flags=re.ASCII)[:60]
         descriptor, path = tempfile.mkstemp(
             prefix=f"{name}.{job.attempt}.", suffix=PROMPT_SUFFIX, dir=directory
@@ -77,8 +78,8 @@ class Launch:
     def write_file(self, suffix: str, text: str) -> Path:
         """Write a file for this run beside its prompt."""
         file = Path(self._file_stem + suffix)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", "replace")
+        with open_log(file) as opened:
+            opened.write(text.encode("utf-8", "replace"))
         return file
 
     def write_transcript(self, entries: Sequence[str]) -> Path | None:

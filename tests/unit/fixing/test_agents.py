@@ -548,6 +548,36 @@ def test_an_executor_may_delete_the_prompt_of_another(runner: Runner) -> None:
     assert result.stdout.text() == JOB.prompt
 
 
+def test_no_prompt_is_written_through_a_link(tmp_path: Path, runner: Runner) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (runner.root / ".ralph").mkdir()
+    (runner.root / ".ralph/logs").symlink_to(outside)
+
+    outcome = run_shell("true", runner)
+
+    assert "a link leads out of the project" in outcome.note
+    assert list(outside.iterdir()) == []
+
+
+def test_no_transcript_is_written_through_a_link(tmp_path: Path, runner: Runner) -> None:
+    body = f"""
+        import json, os, time
+        print(json.dumps({{"type": "result", "result": "TASK_COMPLETE"}}), flush=True)
+        time.sleep(1.2)
+        print("{{}}", flush=True)
+        time.sleep(0.2)
+        os.rename(".ralph/logs", "{tmp_path}/outside")
+        os.symlink("{tmp_path}/outside", ".ralph/logs")
+    """
+
+    outcome = fake_agent("claude", tmp_path, body).run(JOB, runner)
+
+    assert outcome.output == "TASK_COMPLETE"
+    assert outcome.transcript is None
+    assert list((tmp_path / "outside").rglob("*.transcript.log")) == []
+
+
 def test_no_executor_starts_after_a_stop(runner: Runner) -> None:
     runner.stop()
 
