@@ -325,6 +325,15 @@ def test_parts_of_a_message_are_joined_as_they_come() -> None:
     assert transcript.entries == ["→ Running ls", "Hello world\n!"]
 
 
+def test_all_tokens_of_opencode_are_counted() -> None:
+    cache = {"read": 100, "write": 1000}
+    tokens = {"input": 1, "output": 2, "reasoning": 20, "cache": cache}
+
+    part = {"type": "step_finish", "part": {"tokens": tokens, "cost": 0.25}}
+
+    assert read_lines("opencode", json.dumps(part)).usage == Usage(1101, 22, 0.25)
+
+
 def test_tokens_of_the_cache_count_once_for_goose() -> None:
     usage = {"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 9}
 
