@@ -6,6 +6,7 @@ environment variables name the task. It may run exactly the commands of the Veri
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -78,7 +79,8 @@ class Launch:
     def write_file(self, suffix: str, text: str) -> Path:
         """Write a file for this run beside its prompt."""
         file = Path(self._file_stem + suffix)
-        with open_log(file) as opened:
+        # On a full disk a raw file would write a part, and not raise an exception.
+        with io.BufferedWriter(open_log(file)) as opened:
             opened.write(text.encode("utf-8", "replace"))
         return file
 
