@@ -368,7 +368,7 @@ def make_log_directory(directory: Path) -> None:
     """Create a directory in ours unless it is there. Raise OSError as `open_log` does."""
     for place in (directory, *directory.parents):
         if place.name == RALPH_DIRECTORY and outside_target(directory, place.parent):
-            raise OSError(errno.ELOOP, "a link leads out of the project", str(directory))
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(directory))
     directory.mkdir(parents=True, exist_ok=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -556,7 +557,7 @@ def test_no_prompt_is_written_through_a_link(tmp_path: Path, runner: Runner) -> 
 
     outcome = run_shell("true", runner)
 
-    assert "a link leads out of the project" in outcome.note
+    assert os.strerror(errno.ELOOP) in outcome.note
     assert list(outside.iterdir()) == []
 
 
