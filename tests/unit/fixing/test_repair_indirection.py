@@ -61,7 +61,7 @@ def words_of(step: Step) -> str:
         ("black --check .", ["black --check ."]),
         ("python -m black --check .", ["python -m | black --check ."]),
         (".venv/bin/python3 -m isort -c .", [".venv/bin/python3 -m | isort -c ."]),
-        ("uv run --group dev ruff check .", ["uv run | ruff check ."]),
+        ("uv run --group dev ruff check .", ["uv run --no-sync | ruff check ."]),
         ("poetry run python -m black .", ["poetry run python -m | black ."]),
         ("npx prettier@3 --check .", [f"{NPX} | prettier@3 --check ."]),
         ("npx -y -p typescript tsc --noEmit", [f"{NPX} | tsc --noEmit"]),

@@ -120,7 +120,7 @@ def test_the_working_directory_is_followed(command: str, directories: list[str |
     [
         ("npx -y -p typescript tsc --noEmit", "npx --no-install"),
         ("poetry run python -m black .", "poetry run python -m"),
-        ("uv run -m black .", "uv run -m"),
+        ("uv run -m black .", "uv run --no-sync -m"),
         ("yarn eslint .", "yarn run"),
         ("timeout 60 uvx ruff check", "uvx"),
         ("timeout 60 ruff check", ""),
