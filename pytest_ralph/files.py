@@ -163,7 +163,9 @@ def open_directory(path: Path, *, create: bool = False) -> Iterator[int]:
             except FileNotFoundError:
                 if not create:
                     raise
-                os.mkdir(part, dir_fd=descriptor)
+                # Another process may create it at the same time.
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
                 inner = os.open(part, flags, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = inner
@@ -336,11 +338,15 @@ class FileLock:
 def read_regular(path: Path) -> bytes:
     """Return the content of a file. Raise OSError at once for a device or a pipe."""
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read()
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        # Here in any case: what opens a descriptor leaves it open if it is that of a directory.
+        os.close(descriptor)
 
 
 def file_signature(path: Path) -> Seen:
@@ -356,14 +362,20 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
 
 
 def open_log(path: Path) -> FileIO:
-    """Open a file in our directory to write it anew.
+    """Open a file in our directory to write it anew; create the directory if it is missing.
 
     Raise OSError if a link that another program has put there leads out of the project.
     """
-    for place in path.parents:
-        if place.name == RALPH_DIRECTORY and outside_target(path.parent, place.parent):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    make_log_directory(path.parent)
     return open(path, "wb", buffering=0, opener=_open_no_link)
+
+
+def make_log_directory(directory: Path) -> None:
+    """Create a directory in ours unless it is there. Raise OSError as `open_log` does."""
+    for place in (directory, *directory.parents):
+        if place.name == RALPH_DIRECTORY and outside_target(directory, place.parent):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(directory))
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _open_no_link(path: str, flags: int) -> int:

@@ -46,6 +46,7 @@ class Option:
         `commands` a mapping to commands; in the ini file, lines of the form `key: command`,
         `number`   a number, at least `minimum`,
         `texts`    one or more texts; given several times on the command line, else as lines,
+        `words`    words as on a command line,
         `text`     anything else.
     where: The places where the option may be set.
     state_field: The field of the state file that sets it where nothing else does.
@@ -380,14 +381,14 @@ OPTIONS = (
     ),
     Option(
         "executor-args",
-        "text",
+        "words",
         None,
         "additional arguments for the preset executor",
         where=(INI, FRONT_MATTER),
     ),
     Option(
         "executor-program",
-        "text",
+        "words",
         None,
         "program to run in place of the preset's own",
         where=(INI,),

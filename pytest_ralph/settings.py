@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ralph.options import COMMAND_LINE, FALSE, FRONT_MATTER, OPTIONS, TRUE, Option
@@ -239,6 +240,13 @@ def _parse_text(_: Option, given: object) -> str:
     return text
 
 
+def _parse_words(option: Option, given: object) -> str:
+    text = _parse_text(option, given)
+    # Raises ValueError if a quotation mark is missing.
+    shlex.split(text)
+    return text
+
+
 def _parse_texts(option: Option, given: object) -> tuple[str, ...]:
     parts = given if isinstance(given, list) else _lines(_parse_text(option, given))
     if not parts:
@@ -270,5 +278,6 @@ _KINDS = {
     "lines": Kind(_parse_lines, "lines of text", unset=()),
     "commands": Kind(_parse_commands, "lines of the form `key: command`", unset={}),
     "text": Kind(_parse_text),
+    "words": Kind(_parse_words, "words with matching quotation marks"),
     "texts": Kind(_parse_texts),
 }

@@ -551,7 +551,9 @@ class Fixer:
         """A built-in repair for the original's own failure that was not tried yet."""
         if target is not self.task or "none" in self.settings.executor:
             return None
-        repair = find_repair(failure, self.services.root, self.settings.repair)
+        # The programs of Verify are looked up as its commands look them up.
+        environ = self.services.runner.environ
+        repair = find_repair(failure, self.services.root, self.settings.repair, environ=environ)
         if repair is None or repair.command in self.log.repairs:
             return None
         if not self.services.has_agent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY, SPEC_FILES
@@ -18,6 +19,8 @@ TOOL_DIRECTORIES = frozenset(
     ".pytest_cache .mypy_cache .ruff_cache .gradle .idea target".split()
 )
 MAX_FILES = 20_000
+# Seconds by which the clock of a file server may be ahead of ours.
+CLOCK_DIFFERENCE = 60.0
 
 
 def files_below(root: Path) -> list[str]:
@@ -38,15 +41,20 @@ def entries_below(root: Path) -> dict[str, os.DirEntry[str]]:
 
 
 def last_change(root: Path) -> float:
-    """Return when a file below `root` was changed last, except those that a run itself writes."""
+    """Return when a file below `root` was changed last, except those that a run itself writes.
+
+    The time of a file that lies in the future says nothing about when it was changed.
+    """
     latest = 0.0
+    latest_possible = time.time() + CLOCK_DIFFERENCE
     logs = files_being_written(root)
     for path, entry in entries_below(root).items():
         if entry.name in SPEC_FILES or path in logs:
             continue
         with contextlib.suppress(OSError):
-            status = entry.stat(follow_symlinks=False)
-            latest = max(latest, status.st_mtime)
+            modified = entry.stat(follow_symlinks=False).st_mtime
+            if modified <= latest_possible:
+                latest = max(latest, modified)
     return latest
 
 

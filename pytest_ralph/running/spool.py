@@ -213,9 +213,7 @@ class SpoolWriter:
         # A full disk must not end the command: keep the end in memory instead.
         with contextlib.suppress(OSError):
             if self._file is None:
-                path = Path(self.file)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = open_log(path)
+                self._file = open_log(Path(self.file))
             stored = self._file.write(wanted)
 
         is_full = stored < len(wanted)

@@ -541,7 +541,7 @@ def _behind_launcher_with_options(stage: Stage) -> Stage | None:
     if not skipped:
         return None
     launcher = programs.launcher((stage.program, *(word.text for word in rest)))
-    if launcher is None or launcher.again != launcher.words:
+    if launcher is None or launcher.again[: len(launcher.words)] != launcher.words:
         # What starts it again would not take these options.
         return None
     behind = _behind_launcher(replace(stage, words=(stage.words[0], *rest)), launcher)

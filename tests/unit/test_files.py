@@ -274,3 +274,29 @@ def test_a_long_name_of_long_characters(tmp_path: Path) -> None:
 
     assert path.read_text() == "text"
     assert not killed.exists()
+
+
+def test_a_refused_directory_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    before = len(list(Path("/dev/fd").iterdir()))
+
+    for _ in range(3):
+        with pytest.raises(OSError, match="not a regular file"):
+            disk.read_regular(tmp_path)
+
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_directories_may_be_created_by_several_at_once(tmp_path: Path) -> None:
+    inner = tmp_path / "a/b"
+    real = os.mkdir
+
+    def created_by_another_before(path: str, *args: int, **given: int) -> None:
+        real(path, *args, **given)
+        real(path, *args, **given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "mkdir", created_by_another_before)
+        with disk.open_directory(inner, create=True):
+            pass
+
+    assert inner.is_dir()

@@ -63,6 +63,11 @@ def test_a_value_is_read(name: str, given: object, value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "told"),
     [
+        (
+            "executor_args",
+            '--x "y',
+            "--ralph-executor-args: expected words with matching quotation marks, got '--x \"y'",
+        ),
         ("timeout", "soon", "--ralph-timeout: expected a number of seconds above 0, got 'soon'"),
         ("timeout", "0", "--ralph-timeout: expected a number of seconds above 0, got '0'"),
         ("timeout", "-3", "--ralph-timeout: expected a number of seconds above 0, got '-3'"),

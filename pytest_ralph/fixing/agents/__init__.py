@@ -5,6 +5,7 @@ Each preset has a module of its own, which is imported only when that preset is 
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import replace
 from importlib import import_module
@@ -34,9 +35,15 @@ PRESETS: dict[str, str] = {
 
 # Words that mean the same to a shell and without one. Anything else does not use the preset.
 PLAIN_WORDS = regex(r"""(?:[^|&;<>$`\n(){}'"]|'[^']*'|"(?:[^"$`\\]|\\.)*")*""")
-PROMPT_OPTIONS = frozenset(
-    {"-p", "--print", "--prompt", "-x", "--execute", "--message", "--message-file"}
-)
+# The options by which a program gets its prompt, or is told to read it, as the preset does it.
+PROMPT_OPTIONS = {
+    "claude": {"-p", "--print"},
+    "gemini": {"-p", "--prompt", "-i", "--prompt-interactive"},
+    "opencode": {"--prompt"},
+    "aider": {"-m", "--message", "--msg", "-f", "--message-file"},
+    "cursor-agent": {"-p", "--print"},
+    "amp": {"-x", "--execute"},
+}
 
 LONGEST_NAME = 32
 
@@ -81,16 +88,26 @@ def split_preset(command: str) -> tuple[str, tuple[str, ...]]:
     if not PLAIN_WORDS.fullmatch(command):
         return "", ()
     try:
-        words = shlex.split(command)
+        words = shell_words(command)
     except ValueError:
         return "", ()
     name = words[0]
     arguments = tuple(words[1:])
-    passes_prompt = not PROMPT_OPTIONS.isdisjoint(arguments)
+    options = {word.partition("=")[0] for word in arguments}
+    passes_prompt = not options.isdisjoint(PROMPT_OPTIONS.get(name, ()))
     has_subcommand = bool(arguments) and not arguments[0].startswith("-")
     if name not in PRESETS or passes_prompt or has_subcommand:
         return "", ()
     return name, arguments
+
+
+def shell_words(text: str) -> list[str]:
+    """Split a text into words as a shell would; `~/` at the start of one is the home directory.
+
+    Raise ValueError if a quotation mark is missing.
+    """
+    words = shlex.split(text)
+    return [os.path.expanduser(word) if word.startswith("~/") else word for word in words]  # noqa: PTH111
 
 
 def display_name(executor: str) -> str:

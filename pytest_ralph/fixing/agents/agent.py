@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from pytest_ralph.fixing.agents import shell_words
 from pytest_ralph.fixing.agents.events import Event, is_banner, read_events
 from pytest_ralph.fixing.agents.finished_run import FinishedRun
-from pytest_ralph.fixing.agents.launch import Launch
+from pytest_ralph.fixing.agents.launch import Launch, is_installed
 from pytest_ralph.fixing.agents.live import IdleWatch, LiveReader
 from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
 from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from pytest_ralph.running.runner import CommandResult, Runner
 
 
+BEGINNING_OF_EVENT = '{"'
+# It selects the model, or the mode of Amp. For aider it is one of PROMPT_OPTIONS.
+MODEL_SHORT_FLAG = "-m"
+
+
 @dataclass(frozen=True)
 class PresetOptions:
     """What a project can change about a preset: the model, extra arguments, the program."""
@@ -38,8 +44,8 @@ class PresetOptions:
         """Split the texts of the settings into words, as a shell would."""
         return cls(
             model=options.get("model") or "",
-            args=tuple(shlex.split(options.get("args") or "")),
-            program=tuple(shlex.split(options.get("program") or "")),
+            args=tuple(shell_words(options.get("args") or "")),
+            program=tuple(shell_words(options.get("program") or "")),
         )
 
     def default(self, *words: str, unless: Sequence[str] = ()) -> Sequence[str]:
@@ -86,15 +92,18 @@ class Agent:
     def read_event(self, event: Event, transcript: Transcript) -> None:
         """Add one event of the program's output to `transcript`."""
         session_id = event.get(self.session_key)
-        if session_id:
+        if session_id and isinstance(session_id, str):
             transcript.session_id = session_id
         read = self.readers.get(str(event.get("type")))
         if read is not None:
             read(event, transcript)
 
     def read_line(self, line: str, transcript: Transcript) -> None:
-        """Add a line that is not an event: programs print some before or beside their events."""
-        if not line.strip():
+        """Add a line that is not an event: programs print some before or beside their events.
+
+        The beginning of an event, which is all that a program writes that is ended, is left out.
+        """
+        if not line.strip() or line.startswith(BEGINNING_OF_EVENT):
             return
         if is_banner(line):
             transcript.add_entry(line)
@@ -115,14 +124,14 @@ class Agent:
     def project_arguments(self) -> Sequence[str]:
         """What the project adds to the command line: the model that it names, and arguments."""
         options = self.options
-        if not options.model or options.sets(self.model_flag):
+        if not options.model or options.sets(self.model_flag, MODEL_SHORT_FLAG):
             return options.args
         return (self.model_flag, options.model, *options.args)
 
     def available(self) -> str | None:
         """Return why the program cannot be used here, or None if it can."""
         program = self.program[0]
-        if shutil.which(program):
+        if is_installed(program):
             return None
         return f"{program} is not on PATH (to install it: {self.install})"
 
@@ -132,7 +141,7 @@ class Agent:
         """Carry out `job` and read from the program's output how it went."""
         idle = IdleWatch(runner.root, job.idle_limit)
         try:
-            launch = Launch.prepare(job, runner.logs)
+            launch = Launch.prepare(job, runner)
             result = launch.run(
                 runner,
                 argv=[*self.program, *self.arguments(launch)],
@@ -165,9 +174,7 @@ class Agent:
             return
 
         transcript.has_events = True
-        try:
+        # Another version of the program may change the shape of one event. Skip it and keep
+        # reading the others.
+        with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
             self.read_event(event, transcript)
-        except (AttributeError, KeyError, TypeError, IndexError):
-            # Another version of the program may change the shape of one event. Skip it and keep
-            # reading the others.
-            return

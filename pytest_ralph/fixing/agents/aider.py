@@ -37,10 +37,12 @@ NO_GIT_CHANGES = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 APPLIED_EDIT = re.compile(r"Applied edit to (.+)")
 WRAPPED_EDIT = "Applied edit to "
 # `Tokens: 2.3k sent, 1.1k cache hit, 210 received. Cost: $0.01 message, $0.03 session.`
-TOKENS = re.compile(
-    r"Tokens: (?P<sent>\S+) sent,.*?\b(?P<received>[\d.,]+[kM]?) received"
-    r"(?:.*?Cost: \$(?P<cost>\d+\.\d+) message)?"
-)
+NUMBER = r"\d[\d,]{0,20}(?:\.\d+)?[kM]?"
+TOKENS = re.compile(rf"Tokens: (?P<sent>{NUMBER}) sent,.*?\b(?P<received>{NUMBER}) received")
+# At the end of that line, or a line of its own if the cache was both read and written.
+COST = re.compile(r"(?:^|^Tokens: .* )Cost: \$(\d+(?:\.\d+)?) message")
+# The beginning of a line that aider wraps if it is long.
+WRAPPED = re.compile(r"Applied edit to $|(?:Tokens|Cost): .* $")
 GAVE_UP = re.compile(
     r"Only \d+ reflections allowed|did not conform to the edit format|has hit a token limit"
 )
@@ -77,7 +79,7 @@ class Aider(Agent):
         if job.files:
             words += self.options.default("--map-tokens", "0")
         words += self.project_arguments
-        words += _file_options(job.files)
+        words += _file_options(job.files, launch.root)
         if job.spec_path:
             words += ["--read", str(Path(job.spec_path, TASKS_NAME))]
         return words
@@ -88,12 +90,12 @@ class Aider(Agent):
 
     def read_line(self, line: str, transcript: Transcript) -> None:
         # aider wraps long lines after a space.
-        if line == WRAPPED_EDIT:
+        if WRAPPED.match(line):
             transcript.wrapped_line = line
             return
-        if transcript.wrapped_line == WRAPPED_EDIT:
+        if WRAPPED.match(transcript.wrapped_line):
+            line = transcript.wrapped_line + line
             transcript.wrapped_line = ""
-            line = WRAPPED_EDIT + line
 
         edit = APPLIED_EDIT.match(line)
         if edit:
@@ -101,8 +103,9 @@ class Aider(Agent):
             return
 
         tokens = TOKENS.match(line)
-        if tokens:
-            _read_usage(tokens, transcript)
+        cost = COST.match(line)
+        if tokens or cost:
+            _read_usage(tokens, cost, transcript)
             return
 
         if GAVE_UP.search(line):
@@ -123,9 +126,11 @@ class Aider(Agent):
             transcript.append_text(f"{line}\n")
 
 
-def _file_options(files: Sequence[str]) -> list[str]:
+def _file_options(files: Sequence[str], root: Path) -> list[str]:
     """Return the options for the files to edit, and for those that aider may only read."""
-    tests = [path for path in files if is_test(path) and Path(path).exists()]
+    # aider refuses to start if one of several files is a directory.
+    files = [path for path in files if not (root / path).is_dir()]
+    tests = [path for path in files if is_test(path) and (root / path).exists()]
     if len(tests) == len(files):
         # The task is to write tests.
         tests = []
@@ -133,21 +138,22 @@ def _file_options(files: Sequence[str]) -> list[str]:
     for path in files:
         # Tests say what is wanted.
         option = "--read" if path in tests else "--file"
-        words += [option, path]
+        words += [option, f"./{path}" if path.startswith("-") else path]
     return words
 
 
-def _read_usage(tokens: re.Match[str], transcript: Transcript) -> None:
+def _read_usage(
+    tokens: re.Match[str] | None, cost: re.Match[str] | None, transcript: Transcript
+) -> None:
     transcript.has_events = True
-    if tokens["received"] != "0":
+    usage = {}
+    if tokens:
+        usage["input_tokens"] = _number(tokens["sent"])
+        usage["output_tokens"] = _number(tokens["received"])
+    if usage.get("output_tokens"):
         # The service has answered, after an error perhaps.
         transcript.clear_error()
-    usage = {
-        "input_tokens": _number(tokens["sent"]),
-        "output_tokens": _number(tokens["received"]),
-    }
-    cost = float(tokens["cost"]) if tokens["cost"] else None
-    transcript.add_usage(usage, cost)
+    transcript.add_usage(usage, float(cost[1]) if cost else None)
 
 
 def _number(text: str) -> int:
@@ -156,4 +162,4 @@ def _number(text: str) -> int:
     for suffix, factor in (("k", 1_000), ("M", 1_000_000)):
         if text.endswith(suffix):
             return round(float(text[:-1]) * factor)
-    return int(text)
+    return round(float(text))

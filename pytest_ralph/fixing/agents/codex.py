@@ -22,9 +22,14 @@ SANDBOX_OPTIONS = (
 )
 
 
+# Codex reports what its model says and does as items of different kinds. A command has an event
+# when it starts and one when it ends, other items only when they end.
+
+
 def _start_item(event: Event, transcript: Transcript) -> None:
     item = event["item"]
     if _kind(item) == "command_execution":
+        transcript.clear_error()
         _start_command(item, transcript)
 
 
@@ -32,10 +37,13 @@ def _end_item(event: Event, transcript: Transcript) -> None:
     item = event["item"]
     read = ITEMS.get(_kind(item))
     if read is not None:
+        # An error before was a lost connection, after which the model has answered again.
+        transcript.clear_error()
         read(item, transcript)
 
 
 def _kind(item: Event) -> str:
+    # Older versions call the field `item_type`.
     return str(item.get("type") or item.get("item_type"))
 
 
@@ -59,7 +67,7 @@ def _end_command(item: Event, transcript: Transcript) -> None:
 def _read_edits(item: Event, transcript: Transcript) -> None:
     succeeded = item.get("status") != "failed"
     for change in rows(item, "changes"):
-        transcript.add_tool("edit", change.get("path", ""), succeeded=succeeded)
+        transcript.add_tool("edit", str(change.get("path", "")), succeeded=succeeded)
 
 
 def _read_mcp_call(item: Event, transcript: Transcript) -> None:
@@ -88,7 +96,6 @@ def _command(item: Event) -> str:
 
 
 def _end_turn(event: Event, transcript: Transcript) -> None:
-    # The error was a lost connection, and a later attempt to connect succeeded.
     transcript.clear_error()
     transcript.add_usage(event.get("usage"))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pytest_ralph.fixing.agents.agent import Agent
 from pytest_ralph.fixing.agents.events import table
 from pytest_ralph.fixing.agents.stream_json import STREAM_JSON
+from pytest_ralph.running.runner import LONGEST_ARGUMENT
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 def _read_tool_call(event: Event, transcript: Transcript) -> None:
     """Read `{"tool_call": {"editToolCall": {"args": {…}, "result": {"success": {…}}}}}`."""
-    ((name, call),) = event["tool_call"].items()
+    # Other fields may stand beside the call.
+    calls = {key: call for key, call in event["tool_call"].items() if isinstance(call, dict)}
+    name, call = next(iter(calls.items()), ("tool", {}))
     tool = name.removesuffix("ToolCall")
     call_id = event.get("call_id")
     subtype = event.get("subtype")
@@ -38,6 +41,19 @@ class CursorAgent(Agent):
         words += self.options.default("--force", unless=["-f", "--yolo"])
         words += self.options.default("--trust")
         words += launch.resuming("--resume")
-        # Cursor takes its prompt as an argument. Prompts are bounded far below the length that an
-        # argument may have.
-        return [*words, *self.project_arguments, launch.job.prompt]
+        # Cursor takes its prompt as an argument.
+        return [*words, *self.project_arguments, _prompt_argument(launch)]
+
+
+def _prompt_argument(launch: Launch) -> str:
+    """Return the prompt, or one that names its file if it cannot be an argument.
+
+    Our own prompts can be, but those of plugins may be of any length.
+    """
+    prompt = launch.job.prompt.encode("utf-8", "replace")
+    if b"\0" in prompt or len(prompt) >= LONGEST_ARGUMENT:
+        return f"Follow the instructions in the file {launch.prompt_file}"
+    if prompt.startswith(b"-"):
+        # It would be read as an option.
+        prompt = b"\n" + prompt
+    return prompt.decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-# One event may hold a whole file or the output of a command. A longer line is not read as an event.
+# One event may hold a whole file or the output of a command. A longer line is left out.
 LONGEST_EVENT = 4 * 1024 * 1024
 
 # Where services and agents put the text of an error, most specific first.
@@ -38,13 +38,23 @@ BANNER = re.compile(
 
 
 def read_events(output: Path) -> Iterator[Event | str]:
-    """Yield every line of a file: as an event if it is a JSON object, otherwise as text."""
+    """Yield the lines of a file: as an event if it is a JSON object, otherwise as text."""
     try:
         with output.open("rb") as file:
             while line := file.readline(LONGEST_EVENT):
-                yield parse_line(line.decode("utf-8", "replace").rstrip("\r\n"))
+                if len(line) == LONGEST_EVENT and not line.endswith(b"\n"):
+                    _skip_line(file)
+                else:
+                    yield parse_line(line.decode("utf-8", "replace").rstrip("\r\n"))
     except OSError:
         return
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    """Read to the end of the line that `file` is in."""
+    while part := file.readline(LONGEST_EVENT):
+        if part.endswith(b"\n"):
+            break
 
 
 def parse_line(line: str) -> Event | str:

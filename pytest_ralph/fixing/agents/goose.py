@@ -68,7 +68,9 @@ def _set_error(text: str, transcript: Transcript) -> None:
 
 
 def _complete(event: Event, transcript: Transcript) -> None:
-    transcript.add_usage(event)
+    # Its input tokens include those of the cache.
+    tokens = {name: event.get(name) for name in ("input_tokens", "output_tokens")}
+    transcript.add_usage(tokens)
 
 
 PARTS: dict[str, EventReader] = {

@@ -6,14 +6,18 @@ environment variables name the task. It may run exactly the commands of the Veri
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_ralph.files import make_log_directory, open_log
+from pytest_ralph.running.environment import with_own_programs
 from pytest_ralph.running.runner import RunError
 from pytest_ralph.shell.lexer import simple_commands
 
@@ -30,24 +34,32 @@ TRANSCRIPT_SUFFIX = ".transcript.log"
 SHOWN_WORD = 80
 
 
+def is_installed(program: str) -> bool:
+    """Return whether an executor can start a program, which it looks up as commands do."""
+    path = with_own_programs(os.environ.get("PATH") or os.defpath)
+    return shutil.which(program, path=path) is not None
+
+
 @dataclass(frozen=True)
 class Launch:
-    """A job with its prompt in a file, ready to be run."""
+    """A job with its prompt in a file, ready to be run in the directory `root`."""
 
     job: Job
     prompt_file: Path
+    root: Path = Path()
 
     @classmethod
-    def prepare(cls, job: Job, directory: Path) -> Launch:
-        """Write the prompt of `job` to a new file in `directory`."""
-        directory.mkdir(parents=True, exist_ok=True)
+    def prepare(cls, job: Job, runner: Runner) -> Launch:
+        """Write the prompt of `job` to a new file beside the logs of `runner`."""
+        directory = runner.logs
+        make_log_directory(directory)
         name = re.sub(r"[^\w.-]+", "-", job.task_id, flags=re.ASCII)[:60]
         descriptor, path = tempfile.mkstemp(
             prefix=f"{name}.{job.attempt}.", suffix=PROMPT_SUFFIX, dir=directory
         )
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(job.prompt)
-        return cls(job, Path(path))
+        return cls(job, Path(path), runner.root)
 
     @property
     def session(self) -> str:
@@ -67,8 +79,9 @@ class Launch:
     def write_file(self, suffix: str, text: str) -> Path:
         """Write a file for this run beside its prompt."""
         file = Path(self._file_stem + suffix)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", "replace")
+        # On a full disk a raw file would write a part, and not raise an exception.
+        with io.BufferedWriter(open_log(file)) as opened:
+            opened.write(text.encode("utf-8", "replace"))
         return file
 
     def write_transcript(self, entries: Sequence[str]) -> Path | None:
@@ -76,7 +89,8 @@ class Launch:
         if not entries:
             return None
         try:
-            return self.write_file(TRANSCRIPT_SUFFIX, "\n\n".join(entries) + "\n")
+            text = "\n\n".join(entry.rstrip() for entry in entries)
+            return self.write_file(TRANSCRIPT_SUFFIX, f"{text}\n")
         except OSError:
             # The raw log still has everything.
             return None

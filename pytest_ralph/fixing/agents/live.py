@@ -32,13 +32,14 @@ class IdleWatch:
         self._root = root
         self._limit = limit
         self._steps = 0
-        self._last_progress = time.time()
+        self._last_progress = time.monotonic()
 
     def goes_on(self, steps: int, *, busy: bool = False) -> bool:
         """Return whether the run may go on. `busy` means that it waits for one of its own tools."""
         if self._limit is None:
             return True
-        now = time.time()
+        # The clock of the system may be set meanwhile, and goes on while a computer sleeps.
+        now = time.monotonic()
         if steps != self._steps or busy:
             self._steps = steps
             self._last_progress = now
@@ -47,7 +48,8 @@ class IdleWatch:
             return True
 
         # Looking at all files is slow, so this happens only before a run would be ended.
-        self._last_progress = max(self._last_progress, last_change(self._root))
+        age = time.time() - last_change(self._root)
+        self._last_progress = max(self._last_progress, now - age)
         return self._last_progress > earliest
 
 

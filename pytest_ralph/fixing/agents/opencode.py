@@ -49,8 +49,16 @@ def _read_error(event: Event, transcript: Transcript) -> None:
 def _end_step(event: Event, transcript: Transcript) -> None:
     part = event["part"]
     tokens = table(part, "tokens")
-    usage = {"input_tokens": tokens.get("input"), "output_tokens": tokens.get("output")}
+    cache = table(tokens, "cache")
+    usage = {
+        "input_tokens": tokens.get("input"),
+        "cache_creation_input_tokens": cache.get("write"),
+        "cache_read_input_tokens": cache.get("read"),
+        "output_tokens": tokens.get("output"),
+    }
     transcript.add_usage(usage, part.get("cost"))
+    # What the model thinks is counted apart.
+    transcript.add_usage({"output_tokens": tokens.get("reasoning")})
     if part.get("reason") == "stop":
         transcript.clear_error()
 

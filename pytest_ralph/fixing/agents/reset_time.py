@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone, tzinfo
 
 # `Claude AI usage limit reached|1751234400`
 EPOCH = re.compile(r"\|(\d{10})\b")
@@ -16,10 +16,10 @@ DURATION = re.compile(
 )
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])", re.IGNORECASE)
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-# `resets 3pm`, `resets at 11:30 AM`, `try again at 16:05`
+# `resets 3pm`, `resets at 11:30 AM`, `try again at 16:05 UTC`, `resets 3pm (Europe/Berlin)`
 CLOCK = re.compile(
     r"(?:resets?|try again)(?: at)? (?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?"
-    r"\s*(?P<half>[ap]m)?\b",
+    r"\s*(?P<half>[ap]m)?\b(?:\s*\(?(?P<zone>UTC|GMT|[A-Z]\w+/[\w/+-]+))?",
     re.IGNORECASE,
 )
 
@@ -50,14 +50,30 @@ def reset_time(message: str, now: float) -> float | None:
     elif clock["minute"] is None:
         # `try again 3 times`
         return None
-    return _next_time(hour, int(clock["minute"] or 0), now)
+    return _next_time(hour, int(clock["minute"] or 0), now, _zone(clock["zone"]))
 
 
-def _next_time(hour: int, minute: int, now: float) -> float | None:
-    """Return when it is that time next; None if there is no such time."""
+def _zone(name: str | None) -> tzinfo | None:
+    """Return the time zone with this name; None, which is the local one, if it is not known."""
+    if not name:
+        return None
+    if name.upper() in ("UTC", "GMT"):
+        return timezone.utc
+
+    # Imported here: few errors name a zone.
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        return None
+
+
+def _next_time(hour: int, minute: int, now: float, zone: tzinfo | None) -> float | None:
+    """Return when it is that time next in `zone`; None if there is no such time."""
     if hour > 23 or minute > 59:
         return None
-    today = datetime.fromtimestamp(now).astimezone()
+    today = datetime.fromtimestamp(now).astimezone(zone)
     moment = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
     if moment <= today:
         moment += timedelta(days=1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.fixing.agents.events import Event, parse_line, read_events
 from pytest_ralph.fixing.agents.finished_run import FinishedRun, without_prompt
-from pytest_ralph.fixing.agents.launch import Launch
+from pytest_ralph.fixing.agents.launch import Launch, is_installed
 from pytest_ralph.fixing.agents.live import IdleWatch
 from pytest_ralph.fixing.agents.outcome import not_started, read_outcome
 from pytest_ralph.fixing.agents.transcript import Transcript
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 NAME_LENGTH = 60
 BARE_WORD = re.compile(r"[A-Za-z][\w.-]*")
 # `Total cost: $0.25` on a line of its own.
-COST_LINE = re.compile(r"[ \t]*(?:total )?cost[ \t]*[:=][ \t]*\$(\d+(?:\.\d+)?)", re.IGNORECASE)
+COST_LINE = re.compile(
+    r"[ \t]*(?:total )?cost[ \t]*[:=][ \t]*\$(\d[\d,]*(?:\.\d+)?)", re.IGNORECASE
+)
 COST_KEYS = ("total_cost_usd", "cost_usd", "cost")
 BUILTINS = frozenset({"exit", "eval", "exec", "source", "true", "false", "test", "return"})
 
@@ -53,7 +55,7 @@ class ShellExecutor:
         word = self.command.strip()
         if not BARE_WORD.fullmatch(word):
             return None
-        if word in BUILTINS or shutil.which(word):
+        if word in BUILTINS or is_installed(word):
             return None
 
         from pytest_ralph.fixing.agents import PRESETS
@@ -70,7 +72,7 @@ class ShellExecutor:
             return idle.goes_on(sum(spool.size for spool in output))
 
         try:
-            launch = Launch.prepare(job, runner.logs)
+            launch = Launch.prepare(job, runner)
             result = launch.run(
                 runner, command=self.command, label="executor", on_output=on_output, watch=watch
             )
@@ -86,22 +88,33 @@ class ShellExecutor:
 def read_usage(output: Path, transcript: Transcript) -> None:
     """Read what an agent behind a script says about its cost, its tokens and its session.
 
-    It does so in JSON objects, one per line or a single one over several lines, or in plain words.
+    It does so in JSON objects, one per line or a single one over several lines, in a list of
+    events on one line, or in plain words.
     """
-    has_events = False
-    for line in read_events(output):
-        if isinstance(line, dict):
-            has_events = True
-            _read_event(line, transcript)
-            continue
-        cost = COST_LINE.fullmatch(line.rstrip())
-        if cost:
-            transcript.add_usage(None, float(cost[1]))
-    if has_events:
-        return
     whole = parse_line(" ".join(transcript.text.splitlines()))
     if isinstance(whole, dict):
         _read_event(whole, transcript)
+        return
+    for line in read_events(output):
+        if isinstance(line, dict):
+            _read_event(line, transcript)
+            continue
+        for event in _listed_events(line):
+            _read_event(event, transcript)
+        cost = COST_LINE.fullmatch(line.rstrip())
+        if cost:
+            transcript.add_usage(None, float(cost[1].replace(",", "")))
+
+
+def _listed_events(line: str) -> list[Event]:
+    """Return the results in a list that fills a line, as `claude --verbose` prints it."""
+    if not line.lstrip().startswith("["):
+        return []
+    try:
+        listed = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    return [event for event in listed if isinstance(event, dict) and event.get("type") == "result"]
 
 
 def _read_event(event: Event, transcript: Transcript) -> None:

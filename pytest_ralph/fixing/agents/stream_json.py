@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_ralph.fixing.agents.events import read_error, rows, table
+from pytest_ralph.fixing.agents.events import plain_message, read_error, rows, table
 
 if TYPE_CHECKING:
     from pytest_ralph.fixing.agents.events import Event, EventReader
@@ -18,7 +18,6 @@ EARLY_ENDS = {
     "prompt_too_long": "context_exhausted",
     "model_context_window_exceeded": "context_exhausted",
 }
-INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def _read_message(event: Event, transcript: Transcript) -> None:
@@ -46,13 +45,15 @@ def _read_tool_results(event: Event, transcript: Transcript) -> None:
 
 
 def _read_result(event: Event, transcript: Transcript) -> None:
-    _read_usage(event, transcript)
+    transcript.add_usage(event.get("usage"))
+    # There may be several results, each with the cost of all so far.
+    transcript.set_total_cost(event.get("total_cost_usd"))
     for denial in rows(event, "permission_denials"):
         transcript.denied.append(_denied_action(denial))
 
     kind = _early_end(event)
     if event.get("is_error") or kind:
-        errors = "\n".join(rows(event, "errors"))
+        errors = "\n".join(map(plain_message, rows(event, "errors")))
         message = event.get("error") or event.get("result") or errors or event.get("subtype")
         transcript.set_error(message, status=event.get("api_error_status"), kind=kind)
         return
@@ -61,12 +62,6 @@ def _read_result(event: Event, transcript: Transcript) -> None:
     result = event.get("result") or ""
     if result != transcript.text:
         transcript.set_text(result)
-
-
-def _read_usage(event: Event, transcript: Transcript) -> None:
-    usage = table(event, "usage")
-    total = sum(usage.get(name) or 0 for name in INPUT_TOKENS)
-    transcript.add_usage({**usage, "input_tokens": total}, event.get("total_cost_usd"))
 
 
 def _denied_action(denial: Event) -> str:

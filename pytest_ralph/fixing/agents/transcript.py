@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,6 +25,10 @@ LONGEST_DESCRIPTION = 200
 # The arguments of a tool call that name the file it works on, or the command it runs.
 PATH_ARGUMENTS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 COMMAND_ARGUMENTS = ("command", "cmd")
+
+# Tokens that the model reads. Claude counts those of its cache apart.
+INPUT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+UNEXPLAINED = "an error without a message"
 
 # What a tool does, by its name. The first pattern that matches counts.
 EDITING_TOOL = re.compile(r"edit|write|replace|patch|create_file|undo", re.IGNORECASE)
@@ -74,9 +78,9 @@ class Transcript:
     _running: dict[str, ToolCall] = field(default_factory=dict)
     _continues: bool = False
 
-    def set_text(self, text: str) -> None:
-        """Start a new message, unless `text` is empty."""
-        if not text:
+    def set_text(self, text: object) -> None:
+        """Start a new message, unless `text` is empty or no text at all."""
+        if not isinstance(text, str) or not text:
             return
         self.text = text[-TEXT_LIMIT:]
         self.add_entry(text)
@@ -85,10 +89,11 @@ class Transcript:
     def append_text(self, text: str) -> None:
         """Continue the current message."""
         self.text = _joined(self.text, text)
-        if self._continues and self.entries:
+        if self._continues:
             self.entries[-1] = _joined(self.entries[-1], text)
-        else:
-            self.add_entry(text)
+        elif text.strip() and len(self.entries) < MAX_ENTRIES:
+            # What follows goes on behind the blanks at its end.
+            self.entries.append(text.lstrip())
             self._continues = True
         if text.strip():
             self.steps += 1
@@ -140,7 +145,7 @@ class Transcript:
 
     def set_error(self, error: object, *, status: object = None, kind: str = "") -> None:
         """Record an error that the agent reports; `status` is the HTTP status, if it names one."""
-        self.error = plain_message(error)
+        self.error = plain_message(error or UNEXPLAINED) or str(error)
         if kind:
             self.meaning = ErrorMeaning(kind)
         else:
@@ -160,16 +165,22 @@ class Transcript:
     def add_usage(self, usage: object, cost: object = None) -> None:
         """Add the tokens and the cost of one step of the run.
 
-        `usage` may name `input_tokens` and `output_tokens`. Values that are no numbers count 0.
+        `usage` may name `output_tokens` and INPUT_TOKENS. Values that are no amounts count 0.
         """
         input_tokens, output_tokens, total = self.usage
         if isinstance(usage, dict):
-            input_tokens += _count(usage.get("input_tokens"))
+            input_tokens += sum(_count(usage.get(name)) for name in INPUT_TOKENS)
             output_tokens += _count(usage.get("output_tokens"))
-        # Neither what JSON calls NaN nor infinity: no limit on the cost could be compared with it.
-        if isinstance(cost, int | float) and 0 <= cost < math.inf:
-            total = cost + (total or 0.0)
+        amount = _amount(cost)
+        if amount is not None:
+            total = amount + (total or 0.0)
         self.usage = Usage(input_tokens, output_tokens, total)
+
+    def set_total_cost(self, cost: object) -> None:
+        """Record what the whole run has cost so far; what is no amount changes nothing."""
+        amount = _amount(cost)
+        if amount is not None:
+            self.usage = self.usage._replace(cost=max(amount, self.usage.cost or 0.0))
 
     @property
     def running_tool(self) -> str:
@@ -239,7 +250,16 @@ def _argument(arguments: object, names: tuple[str, ...]) -> str:
 
 
 def _count(tokens: object) -> int:
-    return tokens if isinstance(tokens, int) else 0
+    if isinstance(tokens, bool) or not isinstance(tokens, int):
+        return 0
+    return max(tokens, 0)
+
+
+def _amount(cost: object) -> float | None:
+    """Return a cost as a number. JSON also has `true`, NaN, and integers without a limit."""
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return float(cost) if 0 <= cost <= sys.float_info.max else None
 
 
 def _relative_to(root: Path, path: str) -> str:

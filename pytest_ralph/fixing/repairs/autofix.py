@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.fixing.check_files import is_test
 from pytest_ralph.fixing.repairs.base import Repair
 from pytest_ralph.fixing.repairs.own_files import as_argument
+from pytest_ralph.running.project_files import entries_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,6 +92,8 @@ def _candidates(context: RepairContext) -> list[tuple[FixMode, Step]]:
 def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     argv = step.fixing_argv(mode)
     files = _named_files(context, mode, step)
+    if mode.title == "autoflake":
+        files = [file for file in files if not _may_import_for_others(context, file)]
     if argv is None or not files:
         return None
     if mode.title == "ruff check" and _has_protected_import(context, files):
@@ -98,7 +102,11 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
     names = tuple(context.relative(file) for file in files)
     where = names[0] if len(names) == 1 else f"{len(names)} files"
     arguments: tuple[str, ...] = ()
-    if not mode.whole:
+    if mode.whole:
+        # It may also change files that it did not name.
+        others = filter(mode.handles, entries_below(context.root))
+        names = tuple(dict.fromkeys([*names, *others]))
+    else:
         arguments = tuple(as_argument(file, step.directory) for file in files)
     return Repair(
         name=mode.purpose,
@@ -107,19 +115,32 @@ def _repair(context: RepairContext, mode: FixMode, step: Step) -> Repair | None:
         argv=argv,
         arguments=arguments,
         directory=step.directory,
-        env=step.env,
+        env=_environment(context, step),
     )
+
+
+def _environment(context: RepairContext, step: Step) -> tuple[tuple[str, str], ...]:
+    """Return the variables of the failing call, with the PATH of an activated environment."""
+    if step.activated is None:
+        return step.env
+    search_path = os.pathsep.join([str(step.activated), context.search_path])
+    return (("PATH", search_path), *step.env)
 
 
 def _has_protected_import(context: RepairContext, files: list[Path]) -> bool:
     """Return whether an unused import is in a test or `__init__.py`, or of the project's own."""
-    modules = UNUSED_IMPORT.findall(context.failure.raw_output)
-    if not modules:
+    output = context.failure.raw_output
+    if "F401" not in output:
         return False
-    for file in files:
-        if file.name == "__init__.py" or is_test(context.relative(file)):
-            return True
-    return any(_is_own_module(context.root, module) for module in modules)
+    if any(_may_import_for_others(context, file) for file in files):
+        return True
+    modules = UNUSED_IMPORT.findall(output)
+    # In other formats than those for people, the name of the module is not looked for.
+    return not modules or any(_is_own_module(context.root, module) for module in modules)
+
+
+def _may_import_for_others(context: RepairContext, file: Path) -> bool:
+    return file.name == "__init__.py" or is_test(context.relative(file))
 
 
 def _is_own_module(root: Path, module: str) -> bool:
@@ -134,14 +155,18 @@ def _is_own_module(root: Path, module: str) -> bool:
 
 
 def _is_built(file: Path, root: Path) -> bool:
-    """Return whether a file is made from others."""
+    """Return whether a file is made from others, as far as can be read."""
     directories = file.relative_to(root).parts[:-1]
     if not BUILT_DIRECTORIES.isdisjoint(directories):
         return True
     if BUILT_FILE.search(file.name):
         return True
-    with file.open("rb") as opened:
-        beginning = opened.read(1000)
+    try:
+        with file.open("rb") as opened:
+            beginning = opened.read(1000)
+    except OSError:
+        # Nobody can fix a file that cannot be read.
+        return True
     return BUILT_MARK.search(beginning) is not None
 
 

@@ -138,6 +138,12 @@ def python_groups(directory: Path) -> dict[RequirementGroup, list[str]]:
     return {group: _requirements(listed) for group, listed in declared.items()}
 
 
+def project_name(directory: Path) -> str:
+    """Return the normal form of the name that pyproject.toml gives the project; may be empty."""
+    name = read_table(directory / "pyproject.toml", "project").get("name")
+    return normalized(name) if isinstance(name, str) else ""
+
+
 def _requirements(listed: object) -> list[str]:
     """Return what a list asks for, or the names in a table of Poetry."""
     return list(listed) if isinstance(listed, dict) else strings(listed)

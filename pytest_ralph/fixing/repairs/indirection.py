@@ -73,9 +73,11 @@ class Step:
             name, equals, _ = word.text.partition("=")
             if name in mode.keep:
                 yield word
-                if not equals:
-                    yield next(words, word)
-            elif word.text in mode.flags:
+                value = None if equals else next(words, None)
+                if value is not None:
+                    yield value
+            elif word.text in mode.flags or word.text[:2] in mode.keep:
+                # A flag, or an option of one letter with its value: `-l100`.
                 yield word
 
 

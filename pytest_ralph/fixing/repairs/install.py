@@ -6,6 +6,7 @@ never anything else.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,9 @@ def _repair(
     locks = []
     for name in LOCK_FILES:
         lock = own_file(context.root, home / name)
+        if lock is None and not os.path.lexists(home / name):
+            # Some installers create their lock file.
+            lock = home / name
         if lock is not None:
             locks.append(context.relative(lock))
     return Repair(

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 
 class LockFile(NamedTuple):
-    """A lock file, a pattern for how its manager says that it is stale, and how to update it."""
+    """A lock file, a pattern for how its manager says that it is stale, and how to update it.
+
+    `others` are files beside it that the update changes as well.
+    """
 
     name: str
     is_stale: str
     argv: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
 
 LOCK_FILES = (
@@ -46,8 +50,14 @@ LOCK_FILES = (
     ),
     LockFile(
         "yarn.lock",
-        r"Your lockfile needs to be updated, but yarn was run with|\bYN0028\b",
+        r"Your lockfile needs to be updated, but yarn was run with",
         ("yarn", "install", "--ignore-scripts"),
+    ),
+    # Since version 2. In CI it forbids the update unless told otherwise.
+    LockFile(
+        "yarn.lock",
+        r"\bYN0028\b",
+        ("yarn", "install", "--mode=update-lockfile", "--no-immutable"),
     ),
     LockFile(
         "Cargo.lock",
@@ -58,6 +68,7 @@ LOCK_FILES = (
         "go.mod",
         r"updates to go\.(?:mod|sum) needed|missing go\.sum entry",
         ("go", "mod", "tidy"),
+        others=("go.sum",),
     ),
     LockFile(
         "composer.lock",
@@ -81,15 +92,17 @@ def find_lock(context: RepairContext) -> Repair | None:
         for directory in context.directories:
             file = own_file(context.root, directory / lock.name)
             if file is not None:
-                return _update(lock, context.relative(file), directory)
+                return _update(context, lock, file, directory)
     return None
 
 
-def _update(lock: LockFile, name: str, directory: Path) -> Repair:
+def _update(context: RepairContext, lock: LockFile, file: Path, directory: Path) -> Repair:
+    name = context.relative(file)
+    others = [context.relative(directory / other) for other in lock.others]
     return Repair(
         name="lock",
         reason=f"{name} does not match its manifest",
-        files=(name,),
+        files=(name, *others),
         argv=lock.argv,
         directory=directory,
         done="updated",

@@ -35,6 +35,6 @@ def own_file(root: Path, path: Path) -> Path | None:
 
 
 def as_argument(file: Path, directory: Path) -> str:
-    """Return `file` as an argument that cannot be read as an option."""
+    """Return `file` as an argument that cannot be read as an option, or as `@file` with more."""
     name = os.path.relpath(file, directory)
-    return f"./{name}" if name.startswith("-") else name
+    return f"./{name}" if name.startswith(("-", "@")) else name

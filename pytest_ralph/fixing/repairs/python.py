@@ -107,10 +107,14 @@ def _by_pip(pip: tuple[str, ...], directory: Path, missing: str) -> Installation
             name = file.relative_to(directory).as_posix()
             return Installation((*pip, "-r", name), name)
 
+    own_name = declared.project_name(directory)
     for group, requirements in _declaring_groups(directory, missing):
-        if not group.poetry:
-            safe = [text for text in requirements if REQUIREMENT.fullmatch(text.strip())]
-            return Installation((*pip, *safe), PYPROJECT)
+        if group.poetry:
+            continue
+        # `project[extra]` means the project itself: an index may have another one of that name.
+        others = [text for text in requirements if declared.requirement_name(text) != own_name]
+        safe = [text for text in others if REQUIREMENT.fullmatch(text.strip())]
+        return Installation((*pip, *safe), PYPROJECT)
     return None
 
 

@@ -107,8 +107,9 @@ def turbo(directory: Path) -> Tasks:
                 continue
             where = manifest.parent.relative_to(directory).as_posix()
             for name, commands in npm(manifest.parent).items():
-                in_package = f"(cd {shlex.quote(where)} && {commands[0]})"
-                tasks.setdefault(name, []).append(in_package)
+                for command in commands:
+                    in_package = f"(cd {shlex.quote(where)} && {command})"
+                    tasks.setdefault(name, []).append(in_package)
     return tasks
 
 
@@ -147,7 +148,11 @@ def _tox_line(line: str) -> str:
 
 
 def _read_tasks(table: Mapping[str, object]) -> Tasks:
-    return {name: _commands_in(task) for name, task in table.items()}
+    try:
+        return {name: _commands_in(task) for name, task in table.items()}
+    except RecursionError:
+        # In YAML a value may contain itself.
+        return {}
 
 
 def _commands_in(task: object) -> list[str]:
@@ -187,11 +192,16 @@ HOOKS = {
 }
 
 
+def _rows(table: Mapping[str, object], key: str) -> list[object]:
+    value = table.get(key)
+    return value if isinstance(value, list) else []
+
+
 def pre_commit(directory: Path) -> Tasks:
     configuration = read_table(directory / ".pre-commit-config.yaml")
     hooks: list[object] = []
-    for repository in configuration.get("repos") or []:
-        hooks += table_at(repository).get("hooks") or []
+    for repository in _rows(configuration, "repos"):
+        hooks += _rows(table_at(repository), "hooks")
     tasks = {}
     for hook in map(table_at, hooks):
         name = str(hook.get("id", ""))

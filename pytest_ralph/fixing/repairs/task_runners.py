@@ -42,7 +42,7 @@ class TaskRunner:
     read: Returns the tasks of a directory.
     launcher: The words that start a program as the runner does; `{task}` is the name of the task.
     options: The options that name tasks; without any, tasks are named by plain words.
-    default_tasks: How many tasks a call without names runs: the first, or with None all of them.
+    default_tasks: How many tasks a call without names runs: none, the first, or with None all.
     """
 
     read: Callable[[Path], Tasks]
@@ -88,23 +88,23 @@ def _commands_of(name: str, tasks: Tasks, seen: set[str]) -> Iterator[tuple[str,
 TOX_LAUNCHER = ("tox", "exec", "-q", "-e", "{task}", "--")
 NOX_OPTIONS = ("-s", "--session", "--sessions", "-e")
 RUNNERS = {
-    "npm": TaskRunner(task_files.npm, ("npx", "--no-install")),
-    "pnpm": TaskRunner(task_files.npm, ("pnpm", "exec")),
-    "yarn": TaskRunner(task_files.npm, ("yarn", "run")),
-    "bun": TaskRunner(task_files.npm, ("bunx",)),
-    "turbo": TaskRunner(task_files.turbo, ("npx", "--no-install")),
+    "npm": TaskRunner(task_files.npm, ("npx", "--no-install"), default_tasks=0),
+    "pnpm": TaskRunner(task_files.npm, ("pnpm", "exec"), default_tasks=0),
+    "yarn": TaskRunner(task_files.npm, ("yarn", "run"), default_tasks=0),
+    "bun": TaskRunner(task_files.npm, ("bunx",), default_tasks=0),
+    "turbo": TaskRunner(task_files.turbo, ("npx", "--no-install"), default_tasks=0),
     "make": TaskRunner(task_files.make),
     "gmake": TaskRunner(task_files.make),
     "just": TaskRunner(task_files.just),
     "task": TaskRunner(task_files.task),
     "go-task": TaskRunner(task_files.task),
-    "poe": TaskRunner(task_files.poe),
+    "poe": TaskRunner(task_files.poe, default_tasks=0),
     "pre-commit": TaskRunner(task_files.pre_commit, default_tasks=None),
     "prek": TaskRunner(task_files.pre_commit, default_tasks=None),
     "tox": TaskRunner(task_files.tox, TOX_LAUNCHER, options=("-e", "--env")),
     "nox": TaskRunner(task_files.nox, options=NOX_OPTIONS, default_tasks=None),
-    "invoke": TaskRunner(task_files.invoke),
-    "inv": TaskRunner(task_files.invoke),
+    "invoke": TaskRunner(task_files.invoke, default_tasks=0),
+    "inv": TaskRunner(task_files.invoke, default_tasks=0),
 }
 
 

@@ -177,3 +177,18 @@ def test_an_undone_repair_can_be_made_again(project: Project) -> None:
     assert result.ret == 0
     assert (project.root / "app.py").read_text() == "\nprint(1)\nname = 1\n"
     assert project.calls == ["1.1.2"]
+
+
+def test_packages_are_installed_for_the_python_of_verify(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.spec("- [ ] 1.1 Import it\n  - **Verify**: `python -c 'import absent_package'`\n")
+    project.write("requirements.txt", "--no-index\nabsent-package\n")
+    # An environment that is activated, while an IDE starts pytest from another one.
+    project.write("bin/python", "#!/bin/sh\ntouch called\nexit 1\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{project.root}/bin{os.pathsep}{os.environ['PATH']}")
+
+    project.run("--ralph-repair", "install")
+
+    assert not (project.root / "called").exists()
+    assert project.history("executor, outcome", "what = 'repair'") == [("repair:install", "failed")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -262,10 +263,10 @@ def test_opencode_gets_permission_for_the_verify(
 def test_aider_reads_tests_and_the_spec(
     tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(runner.root)
+    monkeypatch.chdir(tmp_path)
     (runner.root / "tests").mkdir()
     (runner.root / "tests" / "test_app.py").write_text("")
-    files = ("app.py", "tests/test_app.py", "tests/test_new.py")
+    files = ("app.py", "tests/test_app.py", "tests/test_new.py", "tests", "-odd.py")
     job = Job(task_id="1", prompt="x", timeout=30, files=files, spec_path="specs/demo")
 
     words = arguments("aider", tmp_path, runner, job)
@@ -275,6 +276,9 @@ def test_aider_reads_tests_and_the_spec(
     assert ("--read", "tests/test_app.py") in pairs
     assert ("--file", "tests/test_new.py") in pairs
     assert ("--read", "specs/demo/tasks.md") in pairs
+    assert ("--file", "./-odd.py") in pairs
+    # aider does not start if one of several files is a directory.
+    assert "tests" not in words
 
 
 def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None:
@@ -284,6 +288,30 @@ def test_a_program_may_be_a_command_line(tmp_path: Path, runner: Runner) -> None
     executor.run(JOB, runner)
 
     assert json.loads((runner.root / "record.json").read_text())["argv"][0] == "exec"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "argument"),
+    [
+        ("- Fix it.", "\n- Fix it."),
+        ("Fix \ud800 it.", "Fix ? it."),
+        ("Fix \0 it.", "Follow the instructions in the file "),
+        ("é" * 70_000, "Follow the instructions in the file "),
+    ],
+    ids=["dash", "surrogate", "null", "long"],
+)
+def test_cursor_gets_any_prompt(prompt: str, argument: str, tmp_path: Path, runner: Runner) -> None:
+    words = arguments("cursor-agent", tmp_path, runner, Job(task_id="1", prompt=prompt))
+
+    assert words[-1].startswith(argument)
+
+
+def test_an_executor_beside_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    name = Path(sys.executable).name
+
+    assert make_executor(name).available() is None
+    assert make_executor("aider", {"program": name}).available() is None
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -514,11 +542,41 @@ def test_an_executor_may_delete_the_log_directory(runner: Runner) -> None:
 
 
 def test_an_executor_may_delete_the_prompt_of_another(runner: Runner) -> None:
-    launch = Launch.prepare(JOB, runner.logs)
+    launch = Launch.prepare(JOB, runner)
     launch.prompt_file.unlink()
 
     result = launch.run(runner, command="cat", label="executor")
     assert result.stdout.text() == JOB.prompt
+
+
+def test_no_prompt_is_written_through_a_link(tmp_path: Path, runner: Runner) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (runner.root / ".ralph").mkdir()
+    (runner.root / ".ralph/logs").symlink_to(outside)
+
+    outcome = run_shell("true", runner)
+
+    assert os.strerror(errno.ELOOP) in outcome.note
+    assert list(outside.iterdir()) == []
+
+
+def test_no_transcript_is_written_through_a_link(tmp_path: Path, runner: Runner) -> None:
+    body = f"""
+        import json, os, time
+        print(json.dumps({{"type": "result", "result": "TASK_COMPLETE"}}), flush=True)
+        time.sleep(1.2)
+        print("{{}}", flush=True)
+        time.sleep(0.2)
+        os.rename(".ralph/logs", "{tmp_path}/outside")
+        os.symlink("{tmp_path}/outside", ".ralph/logs")
+    """
+
+    outcome = fake_agent("claude", tmp_path, body).run(JOB, runner)
+
+    assert outcome.output == "TASK_COMPLETE"
+    assert outcome.transcript is None
+    assert list((tmp_path / "outside").rglob("*.transcript.log")) == []
 
 
 def test_no_executor_starts_after_a_stop(runner: Runner) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -263,11 +264,70 @@ def test_named_files_change_and_come_back(project: Project) -> None:
     assert project.texts() == before
 
 
+def test_all_that_a_tool_for_the_whole_project_changes_comes_back(project: Project) -> None:
+    project.write({"src/main.rs": "x", "src/lib.rs": "x", "Cargo.toml": "", "bin/cargo": CARGO})
+    (project.root / "bin/cargo").chmod(0o755)
+    project.environ["PATH"] = f"{project.root}/bin{os.pathsep}{project.environ['PATH']}"
+    before = project.texts()
+    failure = project.verify("cargo fmt --check", "format_error")
+
+    result = project.repair(failure)
+
+    assert result.files == ("src/lib.rs", "src/main.rs")
+    put_back(project.root, result.changes)
+    assert project.texts() == before
+
+
+# Names one file, and changes two.
+CARGO = """#!/bin/sh
+if [ "$2" = --check ]; then echo 'Diff in src/main.rs:1:'; exit 1; fi
+echo y > src/main.rs
+echo y > src/lib.rs
+"""
+
+
+def test_the_tool_of_an_activated_environment_is_used(project: Project) -> None:
+    project.write({"env/bin/activate": 'PATH="$PWD/env/bin:$PATH"\n', "env/bin/ruff": RUFF})
+    project.write({"a.py": UGLY})
+    (project.root / "env/bin/ruff").chmod(0o755)
+    failure = project.verify("source env/bin/activate && ruff format --check .", "format_error")
+
+    assert project.repair(failure).made
+    assert (project.root / "a.py").read_text() == "theirs\n"
+
+
+RUFF = """#!/bin/sh
+if [ "$2" = --check ]; then echo 'Would reformat: a.py'; exit 1; fi
+echo theirs > a.py
+"""
+
+
 def test_a_fix_that_changes_nothing_is_not_made(project: Project) -> None:
     project.write({"a.py": "print(undefined_name)\n"})
     result = project.repair(project.verify("ruff check --select F821 .", "lint_error"))
     assert not result.made
     assert result.note.startswith("ruff check --fix --select F821 changed nothing")
+
+
+def test_a_name_that_a_tool_would_expand_is_a_file(project: Project) -> None:
+    project.write({"@a.py": UGLY})
+
+    result = project.repair(project.verify("ruff format --check .", "format_error"))
+
+    assert result.files == ("@a.py",)
+
+
+def test_an_unreadable_file_is_left_alone(project: Project) -> None:
+    project.write({"a.py": UGLY})
+    failure = project.verify("ruff format --check .", "format_error")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "open", raise_permission_error)
+        assert project.find(failure) is None
+
+
+def raise_permission_error(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
@@ -284,6 +344,8 @@ def test_a_tool_that_is_missing_fails_cleanly(project: Project) -> None:
     ("command", "output", "files", "expected"),
     [
         ("black --check -l 100 .", "would reformat a.py\nOh no!", (), "black -l 100 a.py"),
+        ("black --check -l100 .", "would reformat a.py\nOh no!", (), "black -l100 a.py"),
+        ("black --check -l", "would reformat a.py\nOh no!", (), "black -l a.py"),
         ("black --check --config $CFG .", "would reformat a.py", (), None),
         ("black --check --workers 4 --output-file x .", "would reformat a.py", (), "black a.py"),
         (
@@ -424,11 +486,26 @@ def test_finding_a_repair_touches_nothing(project: Project) -> None:
         ("app.py", "import shop\nimport sys;\n\nprint(sys)\n"),
     ],
 )
-def test_imports_that_others_may_need_stay(project: Project, file: str, text: str) -> None:
+@pytest.mark.parametrize("form", ["concise", "json", "azure"])
+def test_imports_that_others_may_need_stay(
+    project: Project, file: str, text: str, form: str
+) -> None:
     project.write({file: text, "src/shop/__init__.py": ""})
-    command = "ruff check --isolated --select F401,E703 --output-format concise ."
+    command = f"ruff check --isolated --select F401,E703 --output-format {form} ."
     project.repair(project.verify(command, "lint_error"))
     assert (project.root / file).read_text() == text.replace(";", "")
+
+
+def test_autoflake_leaves_imports_that_others_may_need(project: Project) -> None:
+    files = ("app.py", "pkg/__init__.py", "tests/test_a.py")
+    project.write(dict.fromkeys(files, "import os\n"))
+    output = "".join(f"{file}: Unused imports/variables detected\n" for file in files)
+    command = "autoflake --check --remove-all-unused-imports --remove-duplicate-keys -r ."
+
+    found = project.find(Failure(kind="lint_error", command=command, raw_output=output))
+
+    assert found is not None
+    assert found.command == "autoflake --in-place --remove-duplicate-keys app.py"
 
 
 def test_an_unused_import_is_removed_elsewhere(project: Project) -> None:

@@ -61,7 +61,7 @@ def words_of(step: Step) -> str:
         ("black --check .", ["black --check ."]),
         ("python -m black --check .", ["python -m | black --check ."]),
         (".venv/bin/python3 -m isort -c .", [".venv/bin/python3 -m | isort -c ."]),
-        ("uv run --group dev ruff check .", ["uv run | ruff check ."]),
+        ("uv run --group dev ruff check .", ["uv run --no-sync | ruff check ."]),
         ("poetry run python -m black .", ["poetry run python -m | black ."]),
         ("npx prettier@3 --check .", [f"{NPX} | prettier@3 --check ."]),
         ("npx -y -p typescript tsc --noEmit", [f"{NPX} | tsc --noEmit"]),
@@ -210,3 +210,27 @@ def test_a_script_outside_the_project_is_not_read(tmp_path: Path) -> None:
     root.mkdir()
     names = [step.name for step in steps("../lint.sh", root.resolve())]
     assert names == ["lint.sh"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("package.json", '{"scripts": {"lint": null}}', "turbo lint"),
+        (".pre-commit-config.yaml", "repos: 5\n", "pre-commit run"),
+        (".pre-commit-config.yaml", "repos:\n- hooks: 5\n", "pre-commit run"),
+        ("Taskfile.yml", "tasks:\n  lint: &a {cmds: [*a]}\n", "task lint"),
+    ],
+)
+def test_a_file_of_unknown_shape_has_no_tasks(
+    tmp_path: Path, name: str, text: str, command: str
+) -> None:
+    (tmp_path / name).write_text(text)
+
+    assert [step.name for step in steps(command, tmp_path.resolve())] == command.split()[:1]
+
+
+@pytest.mark.parametrize("command", ["npm ci", "pnpm install", "yarn", "bun i", "turbo"])
+def test_a_call_without_a_task_runs_no_script(tmp_path: Path, command: str) -> None:
+    (tmp_path / "package.json").write_text('{"scripts": {"fmt": "prettier --check ."}}')
+
+    assert [step.name for step in steps(command, tmp_path.resolve())] == command.split()[:1]

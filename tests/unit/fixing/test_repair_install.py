@@ -68,6 +68,13 @@ requests = "^2"
 [tool.poetry.group.test.dependencies]
 freezegun = "*"
 """
+SELF = """\
+[project]
+name = "The.Project"
+[project.optional-dependencies]
+test = ["pytest"]
+dev = ["the-project[test]", "pytest-mock"]
+"""
 SETUP = (
     "from x import setup\nsetup(install_requires=['attrs>=20'], extras_require={'t': ['boto3']}, "
     "version=v())\n"
@@ -130,6 +137,8 @@ SETUP = (
         ({"pyproject.toml": POETRY}, "pytest", "requests", None),
         ({"pyproject.toml": PYPROJECT}, "pdm run pytest", "sphinx", "pdm install -G docs"),
         ({"requirements.txt": "pandas\n"}, "tox -e py", "pandas", None),
+        # An index may have another project of the same name.
+        ({"pyproject.toml": SELF}, "pytest", "pytest_mock", f"{PIP} pytest-mock"),
         (
             {"api/requirements.txt": "flask\n"},
             "cd api && pytest",
@@ -400,3 +409,38 @@ def test_composer_installs_the_autoloader(tmp_path: Path) -> None:
 
     assert repair is not None
     assert repair.command == "composer install --no-interaction"
+
+
+def test_a_lock_file_that_an_installer_may_create_is_undone(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write(root, {"pyproject.toml": POETRY})
+    failure = Failure(kind="dependency_missing", command="poetry run pytest", missing="requests")
+
+    repair = find_repair(failure, root, ["install"], environ=tools(tmp_path / "bin", "poetry"))
+
+    assert repair is not None
+    assert "poetry.lock" in repair.files
+
+
+@pytest.mark.parametrize(
+    ("output", "files", "command"),
+    [
+        ("go: updates to go.mod needed", ("go.mod", "go.sum"), "go mod tidy"),
+        (
+            "YN0028: The lockfile would have been modified by this install",
+            ("yarn.lock",),
+            "yarn install --mode=update-lockfile --no-immutable",
+        ),
+    ],
+)
+def test_all_that_an_update_of_a_lock_file_changes_is_undone(
+    tmp_path: Path, output: str, files: tuple[str, ...], command: str
+) -> None:
+    root = tmp_path / "project"
+    write(root, {"go.mod": "", "yarn.lock": ""})
+    failure = Failure(kind="build_error", command="make", raw_output=output)
+
+    repair = find_repair(failure, root, ["lock"], environ=tools(tmp_path / "bin", "go", "yarn"))
+
+    assert repair is not None
+    assert (repair.files, repair.command) == (files, command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from pytest_ralph.failure.agent_limits import meaning_of_error
 from pytest_ralph.fixing.agents import make_executor
 from pytest_ralph.fixing.agents.agent import Agent
-from pytest_ralph.fixing.agents.events import plain_message, read_events
+from pytest_ralph.fixing.agents.base import Usage
+from pytest_ralph.fixing.agents.events import parse_line, plain_message, read_events
 from pytest_ralph.fixing.agents.transcript import Transcript
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "agents"
@@ -194,7 +196,13 @@ def test_the_message_is_found_inside_json(wrapped: object, plain: str) -> None:
         {"type": "message", "message": None},
         {"type": "message"},
         {"type": "tool_call"},
+        {"type": "tool_call", "subtype": "started", "tool_call": {"a": {}, "b": []}},
         {"type": "error", "error": [1]},
+        {"type": "result", "result": ["text"], "usage": {"input_tokens": "5"}},
+        {"type": "result", "total_cost_usd": 10**400},
+        {"type": "text", "part": {"text": ["text"]}},
+        {"type": "item.completed", "item": {"type": "file_change", "changes": [{"path": 5}]}},
+        {"type": "assistant", "session_id": 5, "thread_id": 5, "sessionID": 5},
     ],
 )
 def test_an_event_of_unknown_shape_is_skipped(
@@ -203,7 +211,11 @@ def test_an_event_of_unknown_shape_is_skipped(
     output = tmp_path / "out"
     output.write_text(f"{json.dumps(event)}\n{sample(preset, 'well').read_text()}")
 
-    assert read_output(preset, output).text.rstrip().endswith("TASK_COMPLETE")
+    transcript = read_output(preset, output)
+
+    assert transcript.text.rstrip().endswith("TASK_COMPLETE")
+    assert isinstance(transcript.session_id, str)
+    assert all(isinstance(path, str) for path in transcript.edited_files(ROOT))
 
 
 def test_lines_without_an_event_stay_text(tmp_path: Path) -> None:
@@ -228,6 +240,126 @@ def test_aider_wraps_the_path_of_an_edit() -> None:
 
     assert list(transcript.edited_paths) == ["/a/long/path/app.py"]
     assert transcript.text == "TASK_COMPLETE\n"
+
+
+def read_lines(preset: str, *lines: str) -> Transcript:
+    transcript = Transcript()
+    agent = agent_of(preset)
+    for line in lines:
+        agent.add_to(transcript, parse_line(line))
+    return transcript
+
+
+@pytest.mark.parametrize(
+    ("lines", "usage"),
+    [
+        # As it is if the cache was both read and written.
+        (
+            [
+                "Tokens: 12k sent, 10k cache write, 2.1k cache hit, 210 received.",
+                "Cost: $0.50 message, $0.75 session.",
+            ],
+            Usage(12_000, 210, 0.5),
+        ),
+        (
+            [
+                "Tokens: 123k sent, 100k cache hit, 1.2k received. Cost: $0.00012 message, ",
+                "$0.034 session.",
+            ],
+            Usage(123_000, 1_200, 0.00012),
+        ),
+        (["Tokens: many sent, 3 received.", "Cost: $5 or more"], Usage()),
+    ],
+)
+def test_aider_prints_tokens_and_cost_in_several_ways(lines: list[str], usage: Usage) -> None:
+    transcript = read_lines("aider", *lines, "TASK_COMPLETE")
+
+    assert transcript.usage == usage
+    assert "session" not in transcript.text
+
+
+def test_results_of_claude_name_the_cost_so_far() -> None:
+    results = [
+        {"type": "result", "usage": {"input_tokens": 10}, "total_cost_usd": cost}
+        for cost in (0.25, 0.75)
+    ]
+
+    transcript = read_lines("claude", *map(json.dumps, results))
+
+    assert transcript.usage == Usage(20, 0, 0.75)
+
+
+@pytest.mark.parametrize("cost", [math.nan, math.inf, -7, 10**400, True, "5"])
+def test_what_is_no_amount_does_not_change_the_cost(cost: object) -> None:
+    transcript = Transcript()
+
+    for one in (0.5, cost, 0.25):
+        transcript.add_usage({"input_tokens": -1}, one)
+        transcript.set_total_cost(one)
+
+    assert transcript.usage == Usage(0, 0, 0.75)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "error"},
+        {"type": "turn.failed", "error": {"code": 7}},
+        {"type": "turn.failed", "error": {"error": {"code": 7}}},
+    ],
+)
+def test_an_error_without_words_is_an_error(event: dict[str, Any]) -> None:
+    transcript = read_lines("codex", json.dumps(event))
+
+    assert transcript.error
+    assert transcript.error != "None"
+
+
+def test_parts_of_a_message_are_joined_as_they_come() -> None:
+    transcript = Transcript()
+    transcript.start_tool("1", "shell", {"command": "ls"})
+
+    for part in ("\n", "Hello ", "world\n", "!"):
+        transcript.append_text(part)
+
+    assert transcript.entries == ["→ Running ls", "Hello world\n!"]
+
+
+def test_all_tokens_of_opencode_are_counted() -> None:
+    cache = {"read": 100, "write": 1000}
+    tokens = {"input": 1, "output": 2, "reasoning": 20, "cache": cache}
+
+    part = {"type": "step_finish", "part": {"tokens": tokens, "cost": 0.25}}
+
+    assert read_lines("opencode", json.dumps(part)).usage == Usage(1101, 22, 0.25)
+
+
+def test_tokens_of_the_cache_count_once_for_goose() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 9}
+
+    transcript = read_lines("goose", json.dumps({"type": "complete", **usage}))
+
+    assert transcript.usage == Usage(10, 2)
+
+
+@pytest.mark.parametrize("length", [50, 5_000_000])
+def test_an_incomplete_or_huge_event_is_no_answer(length: int, tmp_path: Path) -> None:
+    answer = {"message": {"content": [{"type": "text", "text": "TASK_COMPLETE"}]}}
+    output = tmp_path / "out"
+    event = json.dumps({"type": "assistant", **answer})
+    output.write_text(f'{event}\n{{"type":"user","output":"{"x" * length}')
+
+    assert read_output("claude", output).text == "TASK_COMPLETE"
+
+
+def test_codex_goes_on_after_a_lost_connection() -> None:
+    lost = {"type": "error", "message": "Reconnecting... 1/5 (stream disconnected)"}
+    item = {"id": "1", "type": "command_execution", "command": "ls", "exit_code": 0}
+    commands = [{"type": f"item.{step}", "item": item} for step in ("started", "completed")]
+
+    assert read_lines("codex", json.dumps(lost)).meaning.reason == "network"
+    for command in commands:
+        assert read_lines("codex", json.dumps(lost), json.dumps(command)).error == ""
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from contextlib import closing
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -258,7 +259,7 @@ def test_every_reason_has_words() -> None:
         ("Limit 30000. Please try again in 6m0.5s. Visit the page about limits.", 360.5),
         ("retry after 1h30m", 5400),
         ("Please try again in 20ms.", None),
-        ("You've hit your limit · resets 3pm (Europe/Berlin)", 3 * 3600),
+        ("You've hit your limit · resets 3pm", 3 * 3600),
         ("or try again at 2:18 AM.", 14 * 3600 + 18 * 60),
         ("Overloaded, try again in a moment", None),
         ("resets soon", None),
@@ -268,6 +269,35 @@ def test_the_end_of_a_limit_is_read(message: str, seconds: float | None) -> None
     found = reset_time(message, NOW)
 
     assert (None if found is None else found - NOW) == seconds
+
+
+@pytest.mark.parametrize("local", ["UTC", "America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("try again at 16:05 UTC", "16:05"),
+        ("You've hit your limit · resets 5pm (Europe/Berlin)", "16:00"),
+        ("resets at 11:30 AM (GMT)", "11:30"),
+    ],
+)
+def test_a_limit_may_end_in_another_time_zone(
+    message: str, expected: str, local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", local)
+    time.tzset()
+    try:
+        found = reset_time(message, NOW)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert found is not None
+    assert datetime.fromtimestamp(found, timezone.utc).strftime("%H:%M") == expected
+    assert 0 < found - NOW <= 86_400
+
+
+def test_an_unknown_time_zone_is_the_local_one() -> None:
+    assert reset_time("resets 3pm (Middle/Earth)", NOW) == reset_time("resets 3pm", NOW)
 
 
 def test_codex_says_when_its_limit_ends(runner: Runner, tmp_path: Path) -> None:
@@ -296,6 +326,38 @@ def test_tokens_and_cost_are_read(
 
     assert outcome.completed, outcome.note
     assert outcome.usage == usage
+
+
+RESULT = {
+    "type": "result",
+    "total_cost_usd": 0.25,
+    "usage": {"input_tokens": 1, "cache_read_input_tokens": 100, "output_tokens": 2},
+}
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        json.dumps(RESULT),
+        json.dumps({"list": [{"a": {}}], **RESULT}, indent=1),
+        json.dumps([{"type": "system"}, RESULT]),
+        f'{{"a": [\n{{"b": 1}}\n],\n{json.dumps(RESULT)[1:]}',
+        f'{{"cost": NaN}}\n{json.dumps(RESULT)}',
+    ],
+    ids=["a line", "indented", "a list", "with an object on a line", "with no amount"],
+)
+def test_cost_of_an_agent_in_a_script_is_read(printed: str, runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "printed").write_text(printed)
+
+    outcome = make_executor(f"cat {tmp_path}/printed").run(JOB, runner)
+
+    assert outcome.usage == Usage(101, 2, 0.25)
+
+
+def test_cost_in_words_may_be_large(runner: Runner) -> None:
+    outcome = make_executor("echo 'Total cost: $1,234.56'").run(JOB, runner)
+
+    assert outcome.usage.cost == 1234.56
 
 
 def test_denied_actions_are_reported(runner: Runner, tmp_path: Path) -> None:
@@ -331,6 +393,9 @@ def test_a_readable_transcript_is_written(runner: Runner, tmp_path: Path) -> Non
         ("claude -p < $RALPH_PROMPT_FILE", False, []),
         ("claude -p 'Fix it'", False, []),
         ("codex exec -", False, []),
+        ("codex -p work -m o3", True, ["-p", "work", "-m", "o3"]),
+        ("aider -m 'Fix it'", False, []),
+        ("gemini --prompt='Fix it'", False, []),
         ("./claude --model opus", False, []),
     ],
 )
@@ -341,6 +406,15 @@ def test_arguments_may_follow_a_preset(command: str, preset: bool, model: list[s
     if model:
         assert isinstance(executor, Agent)
         assert list(executor.project_arguments) == model
+
+
+def test_words_of_the_settings_may_name_the_home_directory() -> None:
+    home = str(Path.home())
+    executor = make_executor("claude --add-dir ~/a", {"program": "~/claude", "args": "--b ~/c"})
+
+    assert isinstance(executor, Agent)
+    assert executor.program == (f"{home}/claude",)
+    assert executor.project_arguments == ("--b", f"{home}/c", "--add-dir", f"{home}/a")
 
 
 class TestIdleWatch:
@@ -368,6 +442,24 @@ class TestIdleWatch:
         time.sleep(0.1)
 
         assert watch.goes_on(0, busy=True)
+
+    def test_a_file_from_the_future_is_no_progress(self, tmp_path: Path) -> None:
+        (tmp_path / "app.py").write_text("old")
+        tomorrow = time.time() + 86_400
+        os.utime(tmp_path / "app.py", (tomorrow, tomorrow))
+        watch = IdleWatch(tmp_path, 0.05)
+        time.sleep(0.1)
+
+        assert not watch.goes_on(0)
+
+    def test_a_clock_that_is_set_ends_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        watch = IdleWatch(tmp_path, 60)
+        later = time.time() + 3600
+        monkeypatch.setattr(time, "time", lambda: later)
+
+        assert watch.goes_on(0)
 
 
 def test_an_idle_run_is_ended_early(

@@ -120,8 +120,8 @@ def test_the_working_directory_is_followed(command: str, directories: list[str |
     [
         ("npx -y -p typescript tsc --noEmit", "npx --no-install"),
         ("poetry run python -m black .", "poetry run python -m"),
-        ("uv run -m black .", "uv run -m"),
-        ("uv --directory web run pytest", "uv --directory web run"),
+        ("uv run -m black .", "uv run --no-sync -m"),
+        ("uv --directory web run pytest", "uv --directory web run --no-sync"),
         ("python -Im black .", "python -Im"),
         ("python -mblack .", "python -m"),
         ("yarn eslint .", "yarn run"),
