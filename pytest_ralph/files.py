@@ -340,6 +340,8 @@ def read_regular(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _BINARY)
     try:
         mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         with open(descriptor, "rb", closefd=False) as file:
