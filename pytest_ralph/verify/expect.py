@@ -403,7 +403,7 @@ PATTERNS = (
     ),
     Pattern(
         "exit status other than zero",
-        _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
+        _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
         when=_may_fail,
     ),

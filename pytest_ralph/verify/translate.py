@@ -82,7 +82,7 @@ _ORDER = (
     ),
     # "命中 1 行": matches 1 lines
     (r"\b(?:matches|appears|found)\s+(?:count\s+)?(?=(?:at \w+ |exactly )?\s*\d)", " returns "),
-    # "çıktı yok": stdout is absent
+    # "hata yok": errors is absent
     (rf"(?:\bno\s+)?\b({_NOUN})\s+is absent\b", r" no \1 "),
     # "no encuentra nada": no found returns nothing
     (rf"\b{_DENIED}?(?:should\s+)?(?:{_PRINTS}|found)\s+returns nothing\b", " returns nothing "),
@@ -109,7 +109,7 @@ _ORDER = (
     (rf"{_NO_VERB_BEFORE}{_VALUE}\s+({_PRINTS}){_END}", r" \2 \1 "),
     # "`soup` görünür": `soup` appears
     (rf"{_NO_VERB_BEFORE}{_VALUE}\s+appears{_END}", r" shows \1 "),
-    # "2 ile çıkar": 2 exits with
+    # "非ゼロで終了": non-zero exits with
     (rf"({_NUMBER}|non-zero)\s+(?:exits with|exit code){_END}", r" exit code \1 "),
     # "no debe mostrar": no should shows
     (rf"\b(?:no|not)\s+(?:should\s+)?({_PRINTS})(?:\s+any\b)?", r" does not \1 "),

@@ -178,6 +178,12 @@ def test_what_only_a_person_can_do_is_manual(text: str) -> None:
     assert verify.manual == " ".join(text.split())
 
 
+@pytest.mark.parametrize("words", ["may exit 1", "can exit 0 or 1", "might exit with 3"])
+def test_a_command_that_may_well_fail_is_not_judged(words: str) -> None:
+    assert read_verify(f"`./x` {words}").manual
+    assert read_verify(f"`make`, `./x` {words}").unread == (f"`./x` {words}",)
+
+
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_nothing_written_is_nothing(text: str) -> None:
     verify = read_verify(text)
