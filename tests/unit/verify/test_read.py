@@ -178,6 +178,37 @@ def test_what_only_a_person_can_do_is_manual(text: str) -> None:
     assert verify.manual == " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`make check`; `make ship` is not required",
+        "`make check` passes (`make ship` isn't needed)",
+        "`make check`; `make ship` must not be run",
+        "`make check`; `make ship` comes later",
+        "`make check`; `make ship` runs in CI",
+        "Before this, `make ship` had failed. `make check` passes",
+        "Before running `make ship`, run `make check`",
+        "`make check` passes (was `make ship`)",
+        "`make check` passes. The message suggests running `make ship`",
+        "`make check`. After merging, `make ship`.",
+        "`make check`. Publish it with `make ship` once merged.",
+        "`make check`; in production: `make ship`",
+        "`make check`; on the server run `make ship`",
+        "`make check`; ssh into the box and run `make ship`",
+        "`make check`; in CI: `make ship`",
+    ],
+)
+def test_a_command_for_another_time_or_place_is_not_run(text: str) -> None:
+    assert commands(text) == ["make check"]
+
+
+@pytest.mark.parametrize("place", ["directory", "folder"])
+def test_the_directory_of_a_server_is_no_other_machine(place: str) -> None:
+    checks = read_verify(f"In the server {place}: `make check`").checks
+    assert checks == read_verify(f"`make check` in the server {place}").checks
+    assert checks[0].directory == "server"
+
+
 @pytest.mark.parametrize("words", ["may exit 1", "can exit 0 or 1", "might exit with 3"])
 def test_a_command_that_may_well_fail_is_not_judged(words: str) -> None:
     assert read_verify(f"`./x` {words}").manual
