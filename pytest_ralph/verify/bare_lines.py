@@ -18,7 +18,10 @@ from pytest_ralph.verify.commands import (
 )
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
+from pytest_ralph.verify.passages import Passage, Piece
 from pytest_ralph.verify.placeholders import has_placeholder
+from pytest_ralph.verify.scripts import withholds
+from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, one_of, words
 
@@ -47,7 +50,7 @@ _REMARK = regex(
 )
 # `Files are gone: test -f a returns 1`
 _LEAD = regex(
-    r"(?P<lead>(?!(?:examples?|notes?|hints?|tips?|see|was|previously|before|old):)"
+    r"(?P<lead>(?!(?:notes?|hints?|tips?|see|was|previously|before|old):)"
     r"[A-Z][\w' -]{2,60}:)\s+(?P<rest>[^\n]+)",
     re.IGNORECASE,
 )
@@ -86,7 +89,7 @@ def with_backticks(text: str) -> str:
     marked: list[str] = []
     for statement in _split_at(_NEXT_STATEMENT, text.strip()):
         found = _LEAD.fullmatch(statement)
-        if found is None:
+        if found is None or withholds(found["lead"]):
             return ""
         command, remark = _split(found["rest"])
         if _is_prose(command) or not _is_check(command):
@@ -167,7 +170,7 @@ def _read_line(written: str) -> BareLine | None:
     if has_placeholder(command):
         return BareLine(unread=(bare,))
     if found is Likeness.SURE:
-        if _CONDITION.search(_without_quoted(bare)):
+        if _CONDITION.search(_without_quoted(bare)) or not _is_required(command, remark):
             return BareLine(unread=(bare,))
         demands = read_expectations(command, remark)
         return BareLine(demands.applied_to(Check(command)), tuple(demands.unread))
@@ -176,6 +179,12 @@ def _read_line(written: str) -> BareLine | None:
     if found is Likeness.MAYBE and is_lone_name:
         return BareLine(Check(command))
     return None
+
+
+def _is_required(command: str, remark: str) -> bool:
+    """Whether the words behind a command leave it one to run: not `make e2e (optional)`."""
+    passage = Passage((Piece("code", command), Piece("prose", remark)))
+    return any(not mention.is_optional for mention in find_commands(passage, ()))
 
 
 def _is_known_call(command: str) -> bool:

@@ -202,6 +202,47 @@ def test_a_command_for_another_time_or_place_is_not_run(text: str) -> None:
     assert commands(text) == ["make check"]
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Do not run:",
+        "If it fails:",
+        "Out of scope:",
+        "On the server:",
+        "After merging:",
+        "To roll back:",
+        "Example:",
+        "Manually:",
+    ],
+)
+@pytest.mark.parametrize("below", ["```bash\nmake ship\n```", "- `make ship`", "`make ship`"])
+def test_a_heading_may_withhold_what_stands_below_it(heading: str, below: str) -> None:
+    assert commands(f"{heading}\n\n{below}") == []
+    assert commands(f"`make check` passes.\n\n{heading}\n\n{below}") == ["make check"]
+
+
+def test_a_heading_is_not_about_what_stands_behind_its_list() -> None:
+    assert commands("If it fails:\n- `make ship`\n\nRun `make check`.") == ["make check"]
+    assert commands("Wrong:\n```sh\nmake ship\n```\nRight:\n```sh\nmake check\n```") == [
+        "make check"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make ship (do not run)",
+        "make ship (only after merge)",
+        "make ship (if available)",
+        "make ship is no longer called",
+        "make ship manually",
+        "Never run: make ship",
+    ],
+)
+def test_a_line_without_backticks_may_be_optional_as_well(text: str) -> None:
+    assert commands(text) == []
+
+
 @pytest.mark.parametrize("place", ["directory", "folder"])
 def test_the_directory_of_a_server_is_no_other_machine(place: str) -> None:
     checks = read_verify(f"In the server {place}: `make check`").checks
