@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_ralph.verify.expect import read_expectations
+from pytest_ralph.verify.model import Expect
 
 COUNT = "grep -c x f"
 COUNTS = "grep -c x a b"
@@ -87,6 +88,24 @@ def test_files_that_a_tool_makes_are_no_lines_that_it_prints(words: str) -> None
 def test_a_status_other_than_two_may_be_zero() -> None:
     assert expected(STATUS, "exit code is not 2") == []
     assert expected(STATUS, "exit code is not 0") == [("exit", "nonzero")]
+
+
+@pytest.mark.parametrize(
+    "words", ["passes without warnings", "prints no warnings", "0 warnings", "with no warnings"]
+)
+def test_that_there_are_no_warnings_is_not_told_by_the_status(words: str) -> None:
+    assert read_expectations(STATUS, words).unread == [words]
+
+
+def test_a_log_that_is_empty_is_not_the_output() -> None:
+    demands = read_expectations(STATUS, "exits 0 and the log is empty")
+    assert demands.unread == ["the log is empty"]
+    assert demands.expect == [Expect("exit", "==", 0)]
+
+
+def test_a_search_that_should_not_match_finds_nothing() -> None:
+    assert expected(LINES, "should not match") == [("stdout", "empty")]
+    assert expected(STATUS, "should not match") == []
 
 
 @pytest.mark.parametrize("case", ["only with -v", "when it is verbose", "where colour is on"])
