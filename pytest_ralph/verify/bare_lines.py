@@ -20,7 +20,6 @@ from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.passages import Passage, Piece
 from pytest_ralph.verify.placeholders import has_placeholder
-from pytest_ralph.verify.scripts import withholds
 from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, one_of, words
@@ -48,12 +47,6 @@ _REMARK = regex(
     rf"{_COMMA}|(?<=\w):\s|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)|\s{one_of('remark')}",
     re.IGNORECASE,
 )
-# `Files are gone: test -f a returns 1`
-_LEAD = regex(
-    r"(?P<lead>(?!(?:notes?|hints?|tips?|see|was|previously|before|old):)"
-    r"[A-Z][\w' -]{2,60}:)\s+(?P<rest>[^\n]+)",
-    re.IGNORECASE,
-)
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
 _LAST_MARK = regex(r"(?<![./\s])[.,;]+$|\s+#$")
 # The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
@@ -79,25 +72,6 @@ class BareLine(NamedTuple):
 
     check: Check | None = None
     unread: tuple[str, ...] = ()
-
-
-def with_backticks(text: str) -> str:
-    """Return `Files are gone: test -f a returns 1` with backticks around its commands.
-
-    The result is empty unless each statement is such a lead and a command.
-    """
-    marked: list[str] = []
-    for statement in _split_at(_NEXT_STATEMENT, text.strip()):
-        found = _LEAD.fullmatch(statement)
-        if found is None or withholds(found["lead"]):
-            return ""
-        command, remark = _split(found["rest"])
-        if _is_prose(command) or not _is_check(command):
-            return ""
-        if not _is_typed_or_known(command):
-            return ""
-        marked.append(f"{found['lead']} `{command}`{remark}")
-    return "; ".join(marked)
 
 
 def read_bare_lines(text: str) -> list[BareLine]:

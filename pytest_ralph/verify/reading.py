@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
+from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
@@ -133,10 +133,7 @@ def _read_without_backticks(text: str) -> Reading:
     reading = Reading()
     for line in read_bare_lines(text):
         reading.take_check(line.check, line.unread)
-    if reading.asked or reading.unread:
-        return reading
-    marked = with_backticks(text)
-    return read(marked) if marked else reading
+    return reading
 
 
 def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
