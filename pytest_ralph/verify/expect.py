@@ -342,11 +342,6 @@ _THING = rf"(?P<noun>{one_of('thing')})"
 _ERRORS = one_of("error")
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
-# A part of a file: what is in it is in the file.
-_PART = (
-    r"(?:(?:dev|peer|optional)?_?dependencies|scripts|front ?matter|exports|imports"
-    r"|[a-z]\w* (?:section|block|object|array|table|header))"
-)
 _AROUND = rf"(?: {one_of('around')})*"
 # `the 3 new groups`
 _TESTS = (
@@ -576,12 +571,6 @@ PATTERNS = (
         statements.matched,
     ),
     Pattern(
-        "text or nothing",
-        _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
-        statements.whole_text_or_nothing,
-        when=_has_texts,
-    ),
-    Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
@@ -600,12 +589,6 @@ PATTERNS = (
             rf"(?:contains {_BETWEEN})?{_VALUES}{_AROUND}"
         ),
         statements.contained,
-    ),
-    Pattern(
-        "text in a part of a file",
-        _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES} in {_PART}"),
-        statements.contained,
-        when=lambda said: shows_contents(said.command) or searches(said.command),
     ),
     Pattern(
         "text that is printed",

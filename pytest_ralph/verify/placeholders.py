@@ -26,8 +26,8 @@ _NAME_TO_FILL_IN = regex(
 _SEARCH = regex(r"\s*(?:git\s+)?(?:grep|rg|ag|ack|jq|awk|sed|find)\b")
 # `curl localhost/menus/{id}`, `curl -H "Token: {token}"`; `%{http_code}` is a format of curl.
 _NAME_IN_REQUEST = regex(
-    r"(?:\bhttps?://|\blocalhost\b|\$\w+/|(?:-H|--header)[ =]?[\"'][^\"']*)"
-    r"[^\s\"']*(?<![$%@\\{])\{[A-Za-z_][\w-]*\}"
+    r"(?:(?<!: [\"'])\bhttps?://|\blocalhost\b|\$\w+/|(?:-H|--header)[ =]?[\"'][^\"']*)"
+    r"[^\s\"'{]*(?<![$%@\\])\{[A-Za-z_][\w-]*\}"
 )
 _QUOTED = regex(r"'[^'.]*'|\"(?:\\.|[^\"\\])*\"")
 # In quotes or behind a backslash a bracket is what is looked for, in a comment it is prose.

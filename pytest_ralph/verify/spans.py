@@ -419,6 +419,10 @@ _SHOWN_RULE = "shown"
 _ROW_RULE = "in a row of texts"
 
 
+# `make ios` passes if a simulator is available
+_WENT_WELL = r"(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0)"
+
+
 class SpanRule(NamedTuple):
     """One reason to run a span or not; tests/samples/readings has a sample of the same name.
 
@@ -466,17 +470,8 @@ RULES = (
         Use.OPTIONAL,
         after=any_of(
             "condition after",
+            rf"\s*(?:{_WENT_WELL}\b)?"
             r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*",
-            r"\b",
-        ),
-        when=_ends_here,
-    ),
-    SpanRule(
-        "condition behind a verdict",
-        Use.OPTIONAL,
-        after=any_of(
-            "where available",
-            r"\s*(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0),?\s+",
             r"\b",
         ),
         when=_ends_here,
@@ -593,13 +588,6 @@ RULES = (
     SpanRule("command line", Use.RUN, when=_is_command_line),
     SpanRule("said to pass", Use.RUN, after=_PASSES, when=_is_said_to_pass),
     SpanRule("with an article", Use.RUN, clause=_ARTICLE, after=_TASK_VERDICT, when=_is_sure),
-    # The lists match `ls tins | wc -l` = 13
-    SpanRule(
-        "amount behind",
-        Use.RUN,
-        after=regex(r"\s*(?:=+|→|->|=>|[<>]=?|≥|≤|returns|prints|is)\s*`?\d", re.IGNORECASE),
-        when=_is_sure,
-    ),
     SpanRule(
         "told to run",
         Use.RUN,
