@@ -390,40 +390,48 @@ def _has_texts(said: Statement) -> bool:
     return said.has_texts
 
 
+# Above each pattern stands what an author may have written.
 PATTERNS = (
+    # exit 1 = fail
     Pattern(
         "status that means failure",
         _form(rf"exits (?:\d+|nonzero) (?:=|means|→|is) (?:fails|{_ERRORS}).*"),
         statements.always(),
     ),
+    # exits with a non-zero status
     Pattern(
         "exit status other than zero",
         _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
         when=_may_fail,
     ),
+    # exits 0 or 1
     Pattern(
         "one of two exit statuses",
         _form(r"exits (?P<number>\d+) or (?P<other>\d+)"),
         statements.exit_status_in,
     ),
+    # both exit 0
     Pattern(
         "exit status 0",
         _form(r"(?:passes )?exits (?:=|==|is|→)? ?0(?P<rest> .*)?"),
         statements.always(Expect("exit", "==", 0)),
     ),
+    # exit code 2
     Pattern(
         "exit status",
         _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+)(?: [=→] passes)?{_HOW}"),
         statements.exit_status,
         when=statements.is_about_this_run,
     ),
+    # reports no tests ran
     Pattern(
         "no tests",
         _form(r"(?:no|0) (?:tests?|items) (?:ran|run|passes|collected|found|selected)"),
         statements.always(Expect("exit", "==", 5)),
         when=lambda said: said.command.last.program == "pytest",
     ),
+    # shows 4 failures
     Pattern(
         "number of failures",
         _form(
@@ -432,6 +440,7 @@ PATTERNS = (
         ),
         statements.failure_count,
     ),
+    # is rejected
     Pattern(
         "must fail",
         _form(
@@ -441,6 +450,7 @@ PATTERNS = (
         statements.failure,
         when=_may_fail,
     ),
+    # the three new groups `FAIL`
     Pattern(
         "tests that must fail",
         regex(
@@ -450,6 +460,7 @@ PATTERNS = (
         statements.tests_fail,
         when=lambda said: statements.runs_tests(said.command),
     ),
+    # returns both fields
     Pattern(
         "names from the command",
         _form(
@@ -459,25 +470,31 @@ PATTERNS = (
         ),
         statements.named_in_command,
     ),
+    # returns 2 or 3
     Pattern(
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
         amounts.amount_in,
     ),
+    # expect 3-4
     Pattern(
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
         amounts.amount_between,
         when=_prints_what_can_be_counted,
     ),
+    # returns at least 2 lines
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    # prints a non-zero number
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
+    # → files exist
     Pattern(
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
         statements.always(),
         when=lambda said: lists_names(said.command) or prints_nothing(said.command),
     ),
+    # shows no such file
     Pattern(
         "not there",
         _form(
@@ -487,12 +504,14 @@ PATTERNS = (
         statements.always(NONZERO),
         when=lambda said: lists_names(said.command) or shows_contents(said.command),
     ),
+    # is clean
     Pattern(
         "clean working tree",
         _form("passes"),
         statements.always(EMPTY),
         when=_is_clean,
     ),
+    # all checks pass
     Pattern(
         "passes",
         regex(
@@ -501,6 +520,7 @@ PATTERNS = (
         ),
         statements.always(),
     ),
+    # outputs nothing
     Pattern(
         "no output",
         _form(
@@ -509,6 +529,7 @@ PATTERNS = (
         ),
         statements.silence,
     ),
+    # returns no matches
     Pattern(
         "no lines",
         _form(
@@ -517,11 +538,13 @@ PATTERNS = (
         ),
         statements.no_lines,
     ),
+    # without errors
     Pattern(
         "no errors",
         _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}(?P<noun>{_ERRORS})"),
         statements.no_errors,
     ),
+    # returns no hard-coded prices
     Pattern(
         "nothing of a kind",
         _form(
@@ -531,28 +554,33 @@ PATTERNS = (
         statements.nothing,
         when=lambda said: searches(said.command),
     ),
+    # is not empty
     Pattern(
         "some output",
         _form(rf"{_VERB}?something|(?:not is|not) nothing"),
         statements.always(Expect("stdout", "nonempty")),
     ),
+    # returns results
     Pattern(
         "some results",
         _form(r"(?:returns|shows|prints) (?:results?|matches|hits|prints|entries|values?|a match)"),
         statements.results,
     ),
+    # raises `ValueError`
     Pattern(
         "exception as the outcome",
         _form(rf"(?:{_RESULT_VERB}|(?:raises?|throws?) ){_BETWEEN}{_VALUES}{_HOW}"),
         statements.failure,
         when=_is_raised,
     ),
+    # Expected: `PASS`
     Pattern(
         "outcome as a word",
         _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
         statements.outcome_word,
         when=lambda said: said.is_of_tool,
     ),
+    # does not show `ready`
     Pattern(
         "text that must not be there",
         _form(
@@ -562,6 +590,7 @@ PATTERNS = (
         statements.not_contained,
         when=_has_texts,
     ),
+    # matches `^v[0-9]+`
     Pattern(
         "regular expression",
         _form(
@@ -570,18 +599,21 @@ PATTERNS = (
         ),
         statements.matched,
     ),
+    # equals `1.2`
     Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
         when=_has_texts,
     ),
+    # both `2.1.0`
     Pattern(
         "text of each command",
         regex(rf"(?:both|each|all|every) {_VALUES}"),
         statements.whole_text,
         when=_has_texts,
     ),
+    # prints a line with `ok`
     Pattern(
         "text in the output",
         _form(
@@ -590,6 +622,7 @@ PATTERNS = (
         ),
         statements.contained,
     ),
+    # a `High water` text block prints
     Pattern(
         "text that is printed",
         regex(
@@ -599,28 +632,32 @@ PATTERNS = (
         statements.contained,
         when=_has_texts,
     ),
-    # `exits 0, "3 passed"`: a text on its own goes on about the output.
+    # exits 0, "3 passed": a text on its own goes on about the output
     Pattern(
         "further text",
         regex(_VALUES),
         statements.contained,
         when=lambda said: said.clause.goes_on or names_stream(said.clause.source),
     ),
+    # no old-theme
     Pattern(
         "no such name",
         _form(rf"{_VERB}?no (?P<word>(?!non-|pre-|un|off-|cross-|out-)[a-z]\w*[-_][\w.-]+)"),
         statements.bare_word("not_contains"),
         when=lambda said: said.command.stdout is Stdout.LINES,
     ),
+    # output includes hello
     Pattern(
         "word in the output",
         regex(rf"(?:prints contains|expect|expect prints|expect contains) {_WORD}"),
         statements.bare_word("contains"),
     ),
+    # should not print goodbye
     Pattern(
         "word that must not be there",
         regex(rf"(?:prints )?not (?:prints|contains|shows) {_WORD}"),
         statements.bare_word("not_contains"),
     ),
+    # equals hello
     Pattern("whole word", regex(rf"(?:prints )?equals {_WORD}"), statements.bare_word("==")),
 )
