@@ -83,6 +83,11 @@ class Demands:
         """Return the check with these expectations and files in place of its own."""
         return check._replace(expect=tuple(self.expect), files=tuple(self.files))
 
+    def added_to(self, check: Check) -> Check:
+        """Return the check with these too, unless they contradict its own."""
+        expect = _consistent([*check.expect, *self.expect])
+        return check._replace(expect=tuple(expect), files=(*check.files, *self.files))
+
     def move_to_stderr(self) -> None:
         for index, one in enumerate(self.expect):
             if one.stream == "stdout":

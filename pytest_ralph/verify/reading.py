@@ -272,8 +272,8 @@ class Reading:
         demands = read_expectations(check.command, words)
         if not words.endswith(":"):
             self.unread += demands.unread
-        if not check.expect and _states_result(words):
-            check = demands.applied_to(check)
+        if _states_result(words):
+            check = demands.added_to(check)
         elif demands.files and not demands.unread:
             # An item of its own: `dist/app` exists.
             check = check._replace(files=(*check.files, *demands.files))

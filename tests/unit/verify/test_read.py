@@ -243,6 +243,21 @@ def test_a_line_without_backticks_may_be_optional_as_well(text: str) -> None:
     assert commands(text) == []
 
 
+def test_every_line_that_expects_something_is_asked_for() -> None:
+    found = read_verify("`./x` exits 1\n\n- Expected: `a`\n- Expected: `b`")
+    assert expects(found) == [["exit status == 1", "stdout contains 'a'", "stdout contains 'b'"]]
+
+
+def test_a_line_that_contradicts_the_words_behind_the_command_asks_nothing() -> None:
+    assert expects(read_verify("`./x` exits 1\n\nExpected: exit 0")) == [["exit status == 1"]]
+
+
+def test_statuses_that_are_told_respectively_are_not_mixed_up() -> None:
+    verify = read_verify("`./x`, `./y` exit 0 and 1 respectively")
+    assert expects(verify) == [[], []]
+    assert verify.unread == ("exit 0", "1 respectively")
+
+
 @pytest.mark.parametrize("place", ["directory", "folder"])
 def test_the_directory_of_a_server_is_no_other_machine(place: str) -> None:
     checks = read_verify(f"In the server {place}: `make check`").checks
