@@ -8,6 +8,7 @@ import pytest
 
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Expect
+from pytest_ralph.verify.read import read_verify
 
 COUNT = "grep -c x f"
 COUNTS = "grep -c x a b"
@@ -95,6 +96,12 @@ def test_a_status_other_than_two_may_be_zero() -> None:
 )
 def test_that_there_are_no_warnings_is_not_told_by_the_status(words: str) -> None:
     assert read_expectations(STATUS, words).unread == [words]
+
+
+def test_a_search_that_is_ideally_empty_may_find_something() -> None:
+    for words in ("(ideally empty)", "(probably none)"):
+        verify = read_verify(f"`{LINES}` {words}")
+        assert [str(one) for one in verify.checks[0].expect] == ["exit status in [0, 1]"]
 
 
 def test_a_log_that_is_empty_is_not_the_output() -> None:
