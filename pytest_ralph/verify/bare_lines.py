@@ -51,10 +51,6 @@ _REMARK = regex(
 _LAST_MARK = regex(r"(?<![./\s])[.,;]+$|\s+#$")
 # The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
 _FULL_STOP = regex(r"(?<=\w)[.。]$")
-# `make ios if a simulator is available`
-_CONDITION = regex(
-    r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
-)
 # `lint && test pass`: what is to be done, without the commands that do it.
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
 # `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
@@ -144,7 +140,7 @@ def _read_line(written: str) -> BareLine | None:
     if has_placeholder(command):
         return BareLine(unread=(bare,))
     if found is Likeness.SURE:
-        if _CONDITION.search(_without_quoted(bare)) or not _is_required(command, remark):
+        if not _is_required(command, remark):
             return BareLine(unread=(bare,))
         demands = read_expectations(command, remark)
         return BareLine(demands.applied_to(Check(command)), tuple(demands.unread))
