@@ -44,7 +44,7 @@ _OR = any_of(
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
 _VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
-_LIST_JOINT = regex(r"[\s,/]*(?:and|or)?[\s,]*", re.IGNORECASE)
+_LIST_JOINT = regex(r"[\s,/]*(?:and|or|then|and then)?[\s,]*", re.IGNORECASE)
 
 # `(1) `make``, `b) `make test``
 _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
