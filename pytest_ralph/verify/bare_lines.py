@@ -19,7 +19,6 @@ from pytest_ralph.verify.commands import (
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
 from pytest_ralph.verify.passages import Passage, Piece
-from pytest_ralph.verify.placeholders import has_placeholder
 from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, one_of, words
@@ -137,8 +136,6 @@ def _read_line(written: str) -> BareLine | None:
     found = likeness(command)
     if found is Likeness.NONE or _is_prose(command):
         return None
-    if has_placeholder(command):
-        return BareLine(unread=(bare,))
     if found is Likeness.SURE:
         if not _is_required(command, remark):
             return BareLine(unread=(bare,))
@@ -152,7 +149,7 @@ def _read_line(written: str) -> BareLine | None:
 
 
 def _is_required(command: str, remark: str) -> bool:
-    """Whether the words behind a command leave it one to run: not `make e2e (optional)`."""
+    """Whether a command would be run in backticks too: not `make e2e (optional)`, `make <x>`."""
     passage = Passage((Piece("code", command), Piece("prose", remark)))
     return any(not mention.is_optional for mention in find_commands(passage, ()))
 

@@ -191,6 +191,7 @@ def test_what_only_a_person_can_do_is_manual(text: str) -> None:
         "`make check` passes (was `make ship`)",
         "`make check` passes. The message suggests running `make ship`",
         "`make check`. After merging, `make ship`.",
+        "`make check` passes; the page lists these commands: `make ship`",
         "`make check` passes; `make ship` is in the README",
         "`make check` passes; `make ship` renamed to `make release`",
         "`make check` passes; you no longer have to run `make ship`",
