@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
@@ -13,7 +14,6 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
     from pytest_ralph.verify.model import Expect
@@ -23,6 +23,12 @@ _SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cm
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition before", r"\W*(?:(?:and|then),?\s+)?", r"\b")
+# `When all is done, run:`, but not `When it is installed:`
+_WHEN_DONE = regex(
+    r"\W*when(?:ever)?\b(?!.*\b(?:applicable|available|connected|fails?|installed|needed|possible"
+    r"|present|running|supported)\b)",
+    re.IGNORECASE,
+)
 _WITHHELD = any_of("withheld", r"\W*", r"\b")
 _COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
 _FOREIGN_COMMENT = regex(r"(?:^|\s)#\s*(?P<words>\S.*)$")
@@ -67,7 +73,7 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
 
 def withholds(heading: str) -> bool:
     """Whether what stands below is not to be run, or only under a condition: `If it fails:`."""
-    if not heading.endswith(":"):
+    if not heading.endswith(":") or _WHEN_DONE.match(heading):
         return False
     return bool(_CONDITION_ABOVE.match(heading) or _WITHHELD.match(heading))
 

@@ -393,7 +393,8 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _LISTS_TASKS = any_of("lists tasks")
 # `make docs` is added to CI and passes
 _AND_PASSES = regex(
-    r"^[^.;,]*\band (?:it )?(?:passes|succeeds|works|exits|is green)\b", re.IGNORECASE
+    r"^[^.`]*\b(?:and|now) (?:it |now )*(?:passes|succeeds|works|exits|is green|0)\b",
+    re.IGNORECASE,
 )
 # Said to pass in passing: `The new script `make docs` passes`, but not `until `make docs` passes`.
 _PASSES = regex(

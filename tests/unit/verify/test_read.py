@@ -264,6 +264,28 @@ def test_statuses_that_are_told_respectively_are_not_mixed_up() -> None:
     assert verify.unread == ("exit 0", "1 respectively")
 
 
+@pytest.mark.parametrize(
+    "heading",
+    ["When done, run:", "After merging main, run:", "Not broken:", "Example app:", "Never slow:"],
+)
+def test_a_heading_that_leads_to_commands_withholds_none(heading: str) -> None:
+    assert commands(f"{heading}\n- `make check`") == ["make check"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`make check` was failing; now passes",
+        "`make check` used to fail and now passes",
+        "`make check` should not run longer than 5s",
+        "From the host project run `make check`",
+        "After review comments are addressed, `make check` passes",
+    ],
+)
+def test_what_only_looks_like_another_time_or_place_is_run(text: str) -> None:
+    assert commands(text) == ["make check"]
+
+
 @pytest.mark.parametrize("place", ["directory", "folder"])
 def test_the_directory_of_a_server_is_no_other_machine(place: str) -> None:
     checks = read_verify(f"In the server {place}: `make check`").checks
