@@ -604,6 +604,13 @@ PATTERNS = (
         ),
         statements.matched,
     ),
+    # returns `ok` or nothing
+    Pattern(
+        "text or nothing",
+        _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
+        statements.whole_text_or_nothing,
+        when=_has_texts,
+    ),
     # equals `1.2`
     Pattern(
         "whole output",

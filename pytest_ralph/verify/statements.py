@@ -440,6 +440,10 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
+def whole_text_or_nothing(said: Statement) -> Answer:
+    return [Expect("stdout", "in", OneOf((*said.texts, "")))]
+
+
 def whole_text(said: Statement) -> Answer:
     texts = said.texts
     if said.is_choice:
