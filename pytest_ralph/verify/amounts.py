@@ -47,7 +47,9 @@ _FORMATTED = regex(
     r"|\|\s*(?:head|tail) -(?:n ?)?1$"
 )
 # What a tool prints beside anything else that it may print, such as a heading, is not counted.
-_COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?|files?)\b")
+_COUNTED_LINES = regex(r"(?:\w+ )?(?:lines?|match|matches|hits?|occurrences?)\b")
+# "creates 3 files", "with 2 matches": not of what is printed.
+_NOT_PRINTED_VERBS = ("contains", "creates", "with")
 # "reports 3 files" tells what a message says.
 _REPORTS = regex(r"(?i)\breports?\b")
 
@@ -263,11 +265,8 @@ def _is_one_per_line(said: Statement) -> bool:
 
 
 def _expect_of_tool(said: Statement) -> Answer:
-    is_message = _REPORTS.search(said.clause.source)
-    if said.verb and _COUNTED_LINES.match(said.noun) and not is_message:
-        return _expect_lines(said)
     if said.noun:
-        return None
+        return _expect_printed_lines(said)
     is_small = said.number <= 2
     if said.is_of_tool and is_small and _may_be_status(said):
         return [_status(said)]
@@ -275,6 +274,14 @@ def _expect_of_tool(said: Statement) -> Answer:
         # "`pytest` → 125": what it has counted is somewhere in its report.
         return None
     return [_printed(said)]
+
+
+def _expect_printed_lines(said: Statement) -> Answer:
+    if not said.verb or said.verb in _NOT_PRINTED_VERBS:
+        return None
+    if not _COUNTED_LINES.match(said.noun) or _REPORTS.search(said.clause.source):
+        return None
+    return _expect_lines(said)
 
 
 def _expect_lines(said: Statement) -> Answer:

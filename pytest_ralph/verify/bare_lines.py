@@ -18,7 +18,8 @@ from pytest_ralph.verify.commands import (
 )
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import Check
-from pytest_ralph.verify.placeholders import has_placeholder
+from pytest_ralph.verify.passages import Passage, Piece
+from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of, one_of, words
 
@@ -45,20 +46,10 @@ _REMARK = regex(
     rf"{_COMMA}|(?<=\w):\s|(?<=\w)\s(?=={{1,3}}\s\d+\W*$)|\s{one_of('remark')}",
     re.IGNORECASE,
 )
-# `Files are gone: test -f a returns 1`
-_LEAD = regex(
-    r"(?P<lead>(?!(?:examples?|notes?|hints?|tips?|see|was|previously|before|old):)"
-    r"[A-Z][\w' -]{2,60}:)\s+(?P<rest>[^\n]+)",
-    re.IGNORECASE,
-)
 # The end of a clause, or the start of a comment; the dots of `./...` belong to the command.
 _LAST_MARK = regex(r"(?<![./\s])[.,;]+$|\s+#$")
 # The dot of a sentence; that of `./...` or of `ruff check .` is an argument.
 _FULL_STOP = regex(r"(?<=\w)[.。]$")
-# `make ios if a simulator is available`
-_CONDITION = regex(
-    r"\s(?:if|unless|provided|assuming|as long as|so long as|given that)\s", re.IGNORECASE
-)
 # `lint && test pass`: what is to be done, without the commands that do it.
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
 # `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
@@ -76,25 +67,6 @@ class BareLine(NamedTuple):
 
     check: Check | None = None
     unread: tuple[str, ...] = ()
-
-
-def with_backticks(text: str) -> str:
-    """Return `Files are gone: test -f a returns 1` with backticks around its commands.
-
-    The result is empty unless each statement is such a lead and a command.
-    """
-    marked: list[str] = []
-    for statement in _split_at(_NEXT_STATEMENT, text.strip()):
-        found = _LEAD.fullmatch(statement)
-        if found is None:
-            return ""
-        command, remark = _split(found["rest"])
-        if _is_prose(command) or not _is_check(command):
-            return ""
-        if not _is_typed_or_known(command):
-            return ""
-        marked.append(f"{found['lead']} `{command}`{remark}")
-    return "; ".join(marked)
 
 
 def read_bare_lines(text: str) -> list[BareLine]:
@@ -164,10 +136,8 @@ def _read_line(written: str) -> BareLine | None:
     found = likeness(command)
     if found is Likeness.NONE or _is_prose(command):
         return None
-    if has_placeholder(command):
-        return BareLine(unread=(bare,))
     if found is Likeness.SURE:
-        if _CONDITION.search(_without_quoted(bare)):
+        if not _is_required(command, remark):
             return BareLine(unread=(bare,))
         demands = read_expectations(command, remark)
         return BareLine(demands.applied_to(Check(command)), tuple(demands.unread))
@@ -176,6 +146,12 @@ def _read_line(written: str) -> BareLine | None:
     if found is Likeness.MAYBE and is_lone_name:
         return BareLine(Check(command))
     return None
+
+
+def _is_required(command: str, remark: str) -> bool:
+    """Whether a command would be run in backticks too: not `make e2e (optional)`, `make <x>`."""
+    passage = Passage((Piece("code", command), Piece("prose", remark)))
+    return any(not mention.is_optional for mention in find_commands(passage, ()))
 
 
 def _is_known_call(command: str) -> bool:

@@ -115,7 +115,6 @@ _RECORDED = regex(rf"(?<=\S) ?[—–-]+ (?:{'|'.join(words('prose', 'passing'))
 # "0 matches ✅"
 _LAST_MARK = regex(r"(?<=[\w⟧])(?<!all) *[✅✓✔☑]\W*$")
 _FURTHER_DENIAL = regex(r"\W*(?:and )?(?:no|not|never|without) ⟦[\d&/]+⟧\W*")
-_FURTHER_TEXT = regex(r"\W*⟦(?P<value>\d+)⟧(?: (?:is |are )?(?:printed|shown))?\W*")
 _EMPTY = regex(r"[\W_]*")
 
 
@@ -209,7 +208,7 @@ class _Splitter:
                 found.clear()
             if not joint or _RESULT.match(sentence):
                 found += self._split_sentence(sentence)
-            elif joint == ";" and found and self._is_further_text(sentence):
+            elif joint == ";" and found and _FURTHER_DENIAL.fullmatch(sentence):
                 found.append(self._clause(sentence)._replace(goes_on=True))
             elif not _EMPTY.fullmatch(sentence):
                 found.append(self._clause(sentence)._replace(text=""))
@@ -266,16 +265,6 @@ class _Splitter:
         indexes = split_indexes(reference[1])
         texts = [self.values[index].text for index in indexes]
         return ", ".join(f"`{text}`" for text in texts)
-
-    def _is_further_text(self, sentence: str) -> bool:
-        """Whether a sentence is one more text of several words that is printed: "…; `3 passed`"."""
-        if _FURTHER_DENIAL.fullmatch(sentence):
-            return True
-        found = _FURTHER_TEXT.fullmatch(sentence)
-        if found is None:
-            return False
-        value = self.values[int(found["value"])]
-        return " " in value.text
 
 
 def _from_green(clauses: list[Clause]) -> list[Clause]:

@@ -25,7 +25,7 @@ _FAILURE = regex(
     r"\W*(?:(?:[\w-]+ ){0,4}(?:[\w`:.]*test[\w`:.]*|groups?|cases?|specs?|suites?|assertions?)"
     r" (?:(?:for|of|in|from) (?:[\w-]+ ){1,4}|\w+ )?)?"
     r"fails\b(?! 0)(?! (?:tests?|cases?|specs?) )(?! (?:on|in) (?:windows|mac|linux|ci\b))"
-    r"|\W*(?:exits (?!0|no |passes|normally|immediately|early))"
+    r"|\W*(?:exits (?!0|no |passes|normally|immediately|early)|(?:may|might|can|could) exits )"
 )
 # "→ one import and no other use", "shows all four places", "used for both"
 _SOME_FOUND = any_of("some found", r"\W*", r"\b")

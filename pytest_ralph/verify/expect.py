@@ -83,6 +83,11 @@ class Demands:
         """Return the check with these expectations and files in place of its own."""
         return check._replace(expect=tuple(self.expect), files=tuple(self.files))
 
+    def added_to(self, check: Check) -> Check:
+        """Return the check with these too, unless they contradict its own."""
+        expect = _consistent([*check.expect, *self.expect])
+        return check._replace(expect=tuple(expect), files=(*check.files, *self.files))
+
     def move_to_stderr(self) -> None:
         for index, one in enumerate(self.expect):
             if one.stream == "stdout":
@@ -342,11 +347,6 @@ _THING = rf"(?P<noun>{one_of('thing')})"
 _ERRORS = one_of("error")
 # Words that may stand between a verb and the text it is about.
 _BETWEEN = rf"(?:{_PLAIN_WORD} ){{0,4}}"
-# A part of a file: what is in it is in the file.
-_PART = (
-    r"(?:(?:dev|peer|optional)?_?dependencies|scripts|front ?matter|exports|imports"
-    r"|[a-z]\w* (?:section|block|object|array|table|header))"
-)
 _AROUND = rf"(?: {one_of('around')})*"
 # `the 3 new groups`
 _TESTS = (
@@ -395,40 +395,48 @@ def _has_texts(said: Statement) -> bool:
     return said.has_texts
 
 
+# Above each pattern stands what an author may have written.
 PATTERNS = (
+    # exit 1 = fail
     Pattern(
         "status that means failure",
         _form(rf"exits (?:\d+|nonzero) (?:=|means|→|is) (?:fails|{_ERRORS}).*"),
         statements.always(),
     ),
+    # exits with a non-zero status
     Pattern(
         "exit status other than zero",
-        _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|not \d|> ?0|!= ?0)|not exits 0){_HOW}"),
+        _form(rf"(?:exits (?:=|is|→)? ?(?:nonzero|> ?0|!= ?0)|not exits 0){_HOW}"),
         statements.failure,
         when=_may_fail,
     ),
+    # exits 0 or 1
     Pattern(
         "one of two exit statuses",
         _form(r"exits (?P<number>\d+) or (?P<other>\d+)"),
         statements.exit_status_in,
     ),
+    # both exit 0
     Pattern(
         "exit status 0",
         _form(r"(?:passes )?exits (?:=|==|is|→)? ?0(?P<rest> .*)?"),
         statements.always(Expect("exit", "==", 0)),
     ),
+    # exit code 2
     Pattern(
         "exit status",
         _form(rf"(?:passes )?exits (?:=|==|is|→)? ?(?P<number>\d+)(?: [=→] passes)?{_HOW}"),
         statements.exit_status,
         when=statements.is_about_this_run,
     ),
+    # reports no tests ran
     Pattern(
         "no tests",
         _form(r"(?:no|0) (?:tests?|items) (?:ran|run|passes|collected|found|selected)"),
         statements.always(Expect("exit", "==", 5)),
         when=lambda said: said.command.last.program == "pytest",
     ),
+    # shows 4 failures
     Pattern(
         "number of failures",
         _form(
@@ -437,6 +445,7 @@ PATTERNS = (
         ),
         statements.failure_count,
     ),
+    # is rejected
     Pattern(
         "must fail",
         _form(
@@ -446,6 +455,7 @@ PATTERNS = (
         statements.failure,
         when=_may_fail,
     ),
+    # the three new groups `FAIL`
     Pattern(
         "tests that must fail",
         regex(
@@ -455,6 +465,7 @@ PATTERNS = (
         statements.tests_fail,
         when=lambda said: statements.runs_tests(said.command),
     ),
+    # returns both fields
     Pattern(
         "names from the command",
         _form(
@@ -464,25 +475,31 @@ PATTERNS = (
         ),
         statements.named_in_command,
     ),
+    # returns 2 or 3
     Pattern(
         "one of two numbers",
         _form(rf"{_VERB}?{_NUMBER} or (?P<other>\d+){_NOUN}"),
         amounts.amount_in,
     ),
+    # expect 3-4
     Pattern(
         "number in a range",
         _form(rf"{_VERB}?{_NUMBER}\.\.(?P<other>\d+){_NOUN}"),
         amounts.amount_between,
         when=_prints_what_can_be_counted,
     ),
+    # returns at least 2 lines
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    # prints a non-zero number
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
+    # → files exist
     Pattern(
         "exists",
         _form(r"(?:files? |paths? |director(?:y|ies) |is )*exists?"),
         statements.always(),
         when=lambda said: lists_names(said.command) or prints_nothing(said.command),
     ),
+    # shows no such file
     Pattern(
         "not there",
         _form(
@@ -492,12 +509,14 @@ PATTERNS = (
         statements.always(NONZERO),
         when=lambda said: lists_names(said.command) or shows_contents(said.command),
     ),
+    # is clean
     Pattern(
         "clean working tree",
         _form("passes"),
         statements.always(EMPTY),
         when=_is_clean,
     ),
+    # all checks pass
     Pattern(
         "passes",
         regex(
@@ -506,6 +525,7 @@ PATTERNS = (
         ),
         statements.always(),
     ),
+    # outputs nothing
     Pattern(
         "no output",
         _form(
@@ -514,6 +534,7 @@ PATTERNS = (
         ),
         statements.silence,
     ),
+    # returns no matches
     Pattern(
         "no lines",
         _form(
@@ -522,42 +543,49 @@ PATTERNS = (
         ),
         statements.no_lines,
     ),
+    # without errors
     Pattern(
         "no errors",
         _form(rf"{_VERB}?no (?:[\w/-]+ ){{0,2}}(?P<noun>{_ERRORS})"),
         statements.no_errors,
     ),
+    # returns no hard-coded prices
     Pattern(
         "nothing of a kind",
         _form(
             rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
-            r"|not found)"
+            r"|not (?:found|matches))"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),
     ),
+    # is not empty
     Pattern(
         "some output",
         _form(rf"{_VERB}?something|(?:not is|not) nothing"),
         statements.always(Expect("stdout", "nonempty")),
     ),
+    # returns results
     Pattern(
         "some results",
         _form(r"(?:returns|shows|prints) (?:results?|matches|hits|prints|entries|values?|a match)"),
         statements.results,
     ),
+    # raises `ValueError`
     Pattern(
         "exception as the outcome",
         _form(rf"(?:{_RESULT_VERB}|(?:raises?|throws?) ){_BETWEEN}{_VALUES}{_HOW}"),
         statements.failure,
         when=_is_raised,
     ),
+    # Expected: `PASS`
     Pattern(
         "outcome as a word",
         _form(rf"{_VERB}?{_BETWEEN}{_VALUES}{_HOW}"),
         statements.outcome_word,
         when=lambda said: said.is_of_tool,
     ),
+    # does not show `ready`
     Pattern(
         "text that must not be there",
         _form(
@@ -567,6 +595,7 @@ PATTERNS = (
         statements.not_contained,
         when=_has_texts,
     ),
+    # matches `^v[0-9]+`
     Pattern(
         "regular expression",
         _form(
@@ -575,24 +604,28 @@ PATTERNS = (
         ),
         statements.matched,
     ),
+    # returns `ok` or nothing
     Pattern(
         "text or nothing",
         _form(rf"(?:returns|is|equals|prints|shows) {_VALUES} or (?:\w+ )?nothing"),
         statements.whole_text_or_nothing,
         when=_has_texts,
     ),
+    # equals `1.2`
     Pattern(
         "whole output",
         _form(rf"(?:returns|equals|is|={{1,3}}) {_VALUES}(?: or no \w+ \w+)?"),
         statements.whole_text,
         when=_has_texts,
     ),
+    # both `2.1.0`
     Pattern(
         "text of each command",
         regex(rf"(?:both|each|all|every) {_VALUES}"),
         statements.whole_text,
         when=_has_texts,
     ),
+    # prints a line with `ok`
     Pattern(
         "text in the output",
         _form(
@@ -601,12 +634,7 @@ PATTERNS = (
         ),
         statements.contained,
     ),
-    Pattern(
-        "text in a part of a file",
-        _form(rf"{_VERB}{_BETWEEN}(?:contains )?{_VALUES} in {_PART}"),
-        statements.contained,
-        when=lambda said: shows_contents(said.command) or searches(said.command),
-    ),
+    # a `High water` text block prints
     Pattern(
         "text that is printed",
         regex(
@@ -616,28 +644,32 @@ PATTERNS = (
         statements.contained,
         when=_has_texts,
     ),
-    # `exits 0, "3 passed"`: a text on its own goes on about the output.
+    # exits 0, "3 passed": a text on its own goes on about the output
     Pattern(
         "further text",
         regex(_VALUES),
         statements.contained,
         when=lambda said: said.clause.goes_on or names_stream(said.clause.source),
     ),
+    # no old-theme
     Pattern(
         "no such name",
         _form(rf"{_VERB}?no (?P<word>(?!non-|pre-|un|off-|cross-|out-)[a-z]\w*[-_][\w.-]+)"),
         statements.bare_word("not_contains"),
         when=lambda said: said.command.stdout is Stdout.LINES,
     ),
+    # output includes hello
     Pattern(
         "word in the output",
         regex(rf"(?:prints contains|expect|expect prints|expect contains) {_WORD}"),
         statements.bare_word("contains"),
     ),
+    # should not print goodbye
     Pattern(
         "word that must not be there",
         regex(rf"(?:prints )?not (?:prints|contains|shows) {_WORD}"),
         statements.bare_word("not_contains"),
     ),
+    # equals hello
     Pattern("whole word", regex(rf"(?:prints )?equals {_WORD}"), statements.bare_word("==")),
 )

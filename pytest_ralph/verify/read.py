@@ -90,9 +90,7 @@ def with_expected(verify: Verify, words: str) -> Verify:
 
     last = verify.checks[-1]
     demands = read_expectations(last.command, f"Expected: {words}")
-    if not last.expect:
-        last = demands.applied_to(last)
-    checks = (*verify.checks[:-1], last)
+    checks = (*verify.checks[:-1], demands.added_to(last))
     return verify._replace(checks=checks, unread=(*verify.unread, *demands.unread))
 
 

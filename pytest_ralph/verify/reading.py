@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.shell.command import Command
 from pytest_ralph.text.regex import regex
-from pytest_ralph.verify.bare_lines import read_bare_lines, with_backticks
+from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
 from pytest_ralph.verify.passages import Passage, Script, read_passages
-from pytest_ralph.verify.scripts import is_condition_above, read_script
+from pytest_ralph.verify.scripts import read_script, withholds
 from pytest_ralph.verify.spans import find_commands
 from pytest_ralph.verify.stdout_kind import searches
 from pytest_ralph.verify.translate import in_english
@@ -118,6 +118,8 @@ def read(text: str) -> Reading:
         if isinstance(passage, Script):
             check, unread = read_script(passage, reading.previous)
             reading.take_check(check, unread, mark="`")
+            # What stands behind a script is no longer below the heading of it.
+            reading.common = ""
         else:
             reading.take_passage(passage)
     reading.drop_alternatives_in_brackets()
@@ -131,10 +133,7 @@ def _read_without_backticks(text: str) -> Reading:
     reading = Reading()
     for line in read_bare_lines(text):
         reading.take_check(line.check, line.unread)
-    if reading.asked or reading.unread:
-        return reading
-    marked = with_backticks(text)
-    return read(marked) if marked else reading
+    return reading
 
 
 def _is_for_person(passages: Sequence[Passage | Script]) -> bool:
@@ -209,12 +208,21 @@ class Reading:
             self.asked.append(Asked(check._replace(directory=self.directory)))
 
     def take_passage(self, passage: Passage) -> None:
+        self._read_passage(passage)
         words = passage.prose
+        if not passage.listed:
+            self.common = words if words.endswith(":") else ""
+            self.directory = directory_ahead(words)
+        self.previous = words
+
+    def _read_passage(self, passage: Passage) -> None:
+        words = passage.prose
+        is_below = passage.listed or self.previous == self.common
+        if is_below and withholds(self.common):
+            self.unread.append(f"{self.common} {words}")
+            return
         if _is_manual(passage):
             self.unread.append(words)
-            return
-        if is_condition_above(self.common):
-            self.unread.append(f"{self.common} {words}")
             return
         if self.asked and _RECORD.match(passage.lead):
             # A record of an earlier run asks for nothing.
@@ -223,10 +231,6 @@ class Reading:
             look, *_ = _FIRST_SENTENCE.split(passage.lead, maxsplit=1)
             self.unread.append(tidied(look))
         self._take_mentions(passage)
-        if not passage.listed:
-            self.common = words if words.endswith(":") else ""
-            self.directory = directory_ahead(words)
-        self.previous = words
 
     def _take_mentions(self, passage: Passage) -> None:
         """Take the commands of a passage; without one, its words may be about the last command."""
@@ -268,8 +272,8 @@ class Reading:
         demands = read_expectations(check.command, words)
         if not words.endswith(":"):
             self.unread += demands.unread
-        if not check.expect and _states_result(words):
-            check = demands.applied_to(check)
+        if _states_result(words):
+            check = demands.added_to(check)
         elif demands.files and not demands.unread:
             # An item of its own: `dist/app` exists.
             check = check._replace(files=(*check.files, *demands.files))

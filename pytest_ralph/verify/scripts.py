@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.text.regex import regex
@@ -13,7 +14,6 @@ from pytest_ralph.verify.translate import in_english
 from pytest_ralph.verify.vocabulary import any_of
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
     from pytest_ralph.verify.model import Expect
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 _SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cmd".split())
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
-_CONDITION_ABOVE = any_of("condition above", r"\W*(?:(?:and|then),?\s+)?", r"\b")
+_CONDITION_ABOVE = any_of("condition before", r"\W*(?:(?:and|then),?\s+)?", r"\b")
+# `When all is done, run:`, but not `When it is installed:`
+_WHEN_DONE = regex(
+    r"\W*when(?:ever)?\b(?!.*\b(?:applicable|available|connected|fails?|installed|needed|possible"
+    r"|present|running|supported)\b)",
+    re.IGNORECASE,
+)
+_WITHHELD = any_of("withheld", r"\W*", r"\b")
 _COMMENT = any_of("comment", r"(?:^|\s)#\s*(?P<words>(?:", r").*)$")
 _FOREIGN_COMMENT = regex(r"(?:^|\s)#\s*(?P<words>\S.*)$")
 _EXPECTING = any_of("comment", r"\s*")
@@ -49,7 +56,7 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
         return None, ()
     if has_placeholder(command):
         return None, [_shown(command)]
-    if is_condition_above(previous):
+    if withholds(previous):
         return None, [f"{previous} {_shown(command)}"]
     expect: list[Expect] = []
     unread: list[str] = []
@@ -64,9 +71,11 @@ def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[s
     return Check(command, tuple(expect)), unread
 
 
-def is_condition_above(words: str) -> bool:
-    """Whether a passage puts what stands below it under a condition: `If it is installed:`."""
-    return words.endswith(":") and bool(_CONDITION_ABOVE.match(words))
+def withholds(heading: str) -> bool:
+    """Whether what stands below is not to be run, or only under a condition: `If it fails:`."""
+    if not heading.endswith(":") or _WHEN_DONE.match(heading):
+        return False
+    return bool(_CONDITION_ABOVE.match(heading) or _WITHHELD.match(heading))
 
 
 def _shown(command: str) -> str:

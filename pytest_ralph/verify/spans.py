@@ -44,7 +44,7 @@ _OR = any_of(
     r"(?:(?:run|just|use|simply|better|preferably|via|with|the|using):?\s+)*\(?$",
 )
 _VERDICT = any_of("verdict", rf"\W*(?:{_BEFORE_VERDICT}\s+)*")
-_LIST_JOINT = regex(r"[\s,/]*(?:and|or)?[\s,]*", re.IGNORECASE)
+_LIST_JOINT = regex(r"[\s,/]*(?:and|or|then|and then)?[\s,]*", re.IGNORECASE)
 
 # `(1) `make``, `b) `make test``
 _NUMBERING = r"(?:^|[\s(;])(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$"
@@ -393,7 +393,8 @@ _STATUS_BEHIND = regex(r"\W*(?:→|->|=>)?\s*(?:must |should )?exits?\b[^`]*\d",
 _LISTS_TASKS = any_of("lists tasks")
 # `make docs` is added to CI and passes
 _AND_PASSES = regex(
-    r"^[^.;,]*\band (?:it )?(?:passes|succeeds|works|exits|is green)\b", re.IGNORECASE
+    r"^[^.`]*\b(?:and|now) (?:it |now )*(?:passes|succeeds|works|exits|is green|0)\b",
+    re.IGNORECASE,
 )
 # Said to pass in passing: `The new script `make docs` passes`, but not `until `make docs` passes`.
 _PASSES = regex(
@@ -417,6 +418,10 @@ def _is_said_to_pass(span: Span) -> bool:
 
 _SHOWN_RULE = "shown"
 _ROW_RULE = "in a row of texts"
+
+
+# `make ios` passes if a simulator is available
+_WENT_WELL = r"(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0)"
 
 
 class SpanRule(NamedTuple):
@@ -466,17 +471,8 @@ RULES = (
         Use.OPTIONAL,
         after=any_of(
             "condition after",
+            rf"\s*(?:{_WENT_WELL}\b)?"
             r"[\s(,—–-]*(?:\([^()]*\)\s*)?(?:first |again |only |also )?[\s(]*",
-            r"\b",
-        ),
-        when=_ends_here,
-    ),
-    SpanRule(
-        "condition behind a verdict",
-        Use.OPTIONAL,
-        after=any_of(
-            "where available",
-            r"\s*(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0),?\s+",
             r"\b",
         ),
         when=_ends_here,
@@ -593,13 +589,6 @@ RULES = (
     SpanRule("command line", Use.RUN, when=_is_command_line),
     SpanRule("said to pass", Use.RUN, after=_PASSES, when=_is_said_to_pass),
     SpanRule("with an article", Use.RUN, clause=_ARTICLE, after=_TASK_VERDICT, when=_is_sure),
-    # The lists match `ls tins | wc -l` = 13
-    SpanRule(
-        "amount behind",
-        Use.RUN,
-        after=regex(r"\s*(?:=+|→|->|=>|[<>]=?|≥|≤|returns|prints|is)\s*`?\d", re.IGNORECASE),
-        when=_is_sure,
-    ),
     SpanRule(
         "told to run",
         Use.RUN,

@@ -178,6 +178,127 @@ def test_what_only_a_person_can_do_is_manual(text: str) -> None:
     assert verify.manual == " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`make check`; `make ship` is not required",
+        "`make check` passes (`make ship` isn't needed)",
+        "`make check`; `make ship` must not be run",
+        "`make check`; `make ship` comes later",
+        "`make check`; `make ship` runs in CI",
+        "Before this, `make ship` had failed. `make check` passes",
+        "Before running `make ship`, run `make check`",
+        "`make check` passes (was `make ship`)",
+        "`make check` passes. The message suggests running `make ship`",
+        "`make check`. After merging, `make ship`.",
+        "`make check` passes; the page lists these commands: `make ship`",
+        "`make check` passes; `make ship` is in the README",
+        "`make check` passes; `make ship` renamed to `make release`",
+        "`make check` passes; you no longer have to run `make ship`",
+        "`make check` passes. Migrate from `make ship` to `make release`.",
+        "`make check` passes; the workflow executes `make build` then `make ship`",
+        "`make check`. Publish it with `make ship` once merged.",
+        "`make check`; in production: `make ship`",
+        "`make check`; on the server run `make ship`",
+        "`make check`; ssh into the box and run `make ship`",
+        "`make check`; in CI: `make ship`",
+    ],
+)
+def test_a_command_for_another_time_or_place_is_not_run(text: str) -> None:
+    assert commands(text) == ["make check"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Do not run:",
+        "If it fails:",
+        "Out of scope:",
+        "On the server:",
+        "After merging:",
+        "To roll back:",
+        "Example:",
+        "Manually:",
+    ],
+)
+@pytest.mark.parametrize("below", ["```bash\nmake ship\n```", "- `make ship`", "`make ship`"])
+def test_a_heading_may_withhold_what_stands_below_it(heading: str, below: str) -> None:
+    assert commands(f"{heading}\n\n{below}") == []
+    assert commands(f"`make check` passes.\n\n{heading}\n\n{below}") == ["make check"]
+
+
+def test_a_heading_is_not_about_what_stands_behind_its_list() -> None:
+    assert commands("If it fails:\n- `make ship`\n\nRun `make check`.") == ["make check"]
+    assert commands("Wrong:\n```sh\nmake ship\n```\nRight:\n```sh\nmake check\n```") == [
+        "make check"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make ship (do not run)",
+        "make ship (only after merge)",
+        "make ship (if available)",
+        "make ship is no longer called",
+        "make ship manually",
+        "Never run: make ship",
+    ],
+)
+def test_a_line_without_backticks_may_be_optional_as_well(text: str) -> None:
+    assert commands(text) == []
+
+
+def test_every_line_that_expects_something_is_asked_for() -> None:
+    found = read_verify("`./x` exits 1\n\n- Expected: `a`\n- Expected: `b`")
+    assert expects(found) == [["exit status == 1", "stdout contains 'a'", "stdout contains 'b'"]]
+
+
+def test_a_line_that_contradicts_the_words_behind_the_command_asks_nothing() -> None:
+    assert expects(read_verify("`./x` exits 1\n\nExpected: exit 0")) == [["exit status == 1"]]
+
+
+def test_statuses_that_are_told_respectively_are_not_mixed_up() -> None:
+    verify = read_verify("`./x`, `./y` exit 0 and 1 respectively")
+    assert expects(verify) == [[], []]
+    assert verify.unread == ("exit 0", "1 respectively")
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["When done, run:", "After merging main, run:", "Not broken:", "Example app:", "Never slow:"],
+)
+def test_a_heading_that_leads_to_commands_withholds_none(heading: str) -> None:
+    assert commands(f"{heading}\n- `make check`") == ["make check"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`make check` was failing; now passes",
+        "`make check` used to fail and now passes",
+        "`make check` should not run longer than 5s",
+        "From the host project run `make check`",
+        "After review comments are addressed, `make check` passes",
+    ],
+)
+def test_what_only_looks_like_another_time_or_place_is_run(text: str) -> None:
+    assert commands(text) == ["make check"]
+
+
+@pytest.mark.parametrize("place", ["directory", "folder"])
+def test_the_directory_of_a_server_is_no_other_machine(place: str) -> None:
+    checks = read_verify(f"In the server {place}: `make check`").checks
+    assert checks == read_verify(f"`make check` in the server {place}").checks
+    assert checks[0].directory == "server"
+
+
+@pytest.mark.parametrize("words", ["may exit 1", "can exit 0 or 1", "might exit with 3"])
+def test_a_command_that_may_well_fail_is_not_judged(words: str) -> None:
+    assert read_verify(f"`./x` {words}").manual
+    assert read_verify(f"`make`, `./x` {words}").unread == (f"`./x` {words}",)
+
+
 @pytest.mark.parametrize("text", ["", "  \n "])
 def test_nothing_written_is_nothing(text: str) -> None:
     verify = read_verify(text)

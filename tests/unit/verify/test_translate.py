@@ -15,6 +15,8 @@ from pytest_ralph.verify.translate import in_english
         ("devuelve `x` devuelve 3", "returns `x` returns 3"),
         ("doit renvoyer 0", "should returns 0"),
         ("returns 3", "returns 3"),
+        ("all Jest suites pass", "all Jest suites pass"),
+        ("shows zero TODOs", "shows zero TODOs"),
         ("", ""),
     ],
 )
