@@ -28,6 +28,8 @@ INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
 COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
+# What they print is the answer of a service, which may be an error of it.
+ASKING_ROLES = frozenset({"net", "database"})
 PROGRAM_FILE = re.compile(r"[\w./-]+")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
@@ -81,6 +83,12 @@ class CommandContext:
         if not candidates:
             return NO_STAGE
         return candidates[-1]
+
+    @cached_property
+    def only_prints(self) -> bool:
+        """Whether every command shows what files and the like contain: its words are data."""
+        working = self.stages_besides(SETUP_TOOLS)
+        return bool(working) and all(map(prints_content, working))
 
     @cached_property
     def stated_roles(self) -> frozenset[str]:
@@ -142,6 +150,14 @@ class CommandContext:
 def is_search(stage: Stage) -> bool:
     """Return whether a command searches files and prints the lines that match."""
     return stage.program in SEARCH_TOOLS or stage.operands[:1] == ("grep",)
+
+
+def prints_content(stage: Stage) -> bool:
+    """Return whether a command prints what files and the like contain."""
+    if stage.role in ASKING_ROLES:
+        return False
+    is_known = any(map(stage.is_listed, ("searches", "lists", "texts", "filters")))
+    return is_known or stage.role == "check"
 
 
 def _passes_on(stage: Stage) -> bool:

@@ -56,6 +56,8 @@ SILENT_TOOLS = frozenset(
 # Roles of tools that do not group their findings below the names of files.
 NOT_GROUPING_ROLES = frozenset({"test", "build", "run", "format"})
 DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
+# How the shell and git begin what they say of themselves.
+SHELL_OR_GIT = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: |fatal: |error: ")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
@@ -122,15 +124,22 @@ class FailureContext(CommandContext):
         return last_message(self.evidence.command, self.output.lines)
 
     def _content_of_files(self) -> Iterator[int]:
-        """Yield the lines of a difference, and those that only a search tool printed."""
+        """Yield the lines that are no words of a tool, but what it was asked to print."""
         if self.said_by_shell is not None:
             # What the command line prints below its own message is the value of a variable.
             yield from range(self.said_by_shell + 1, len(self.output.lines))
         if self.compares:
             yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
+        if self.status == 0 and self.only_prints:
+            yield from numbers_of(self._is_no_complaint, self.output.lines)
         printing = self.stages_besides(SILENT_TOOLS)
         if printing and all(map(is_search, printing)):
             yield from numbers_of(self._starts_with_file, self.output.lines)
+
+    def _is_no_complaint(self, line: str) -> bool:
+        """Return whether a line is not what the shell or a tool says of itself: `cat: ...`."""
+        speaker = line.partition(":")[0]
+        return speaker not in self.programs and not SHELL_OR_GIT.match(line)
 
     def _starts_with_file(self, line: str) -> bool:
         file, colon, _ = line.partition(":")

@@ -153,7 +153,9 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     printed = context.output.text.strip()
     if context.status != 1 or not printed:
         return None
-    if not command.startswith("! ") or not all(map(is_search, context.stages)):
+    if not command.startswith("! ") or not context.only_prints:
+        return None
+    if not is_search(context.stages[-1]):
         return None
     first_line = printed.partition("\n")[0]
     return Finding("absent", f"`{shortened(command)}` found a match: {first_line}")
