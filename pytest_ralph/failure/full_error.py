@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, lines_below
+from pytest_ralph.failure.lines import above, line_above, lines_below
 from pytest_ralph.failure.quote import disapproves
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ def _other_value(lines: Sequence[str], error: str, number: int) -> str:
         other = ACTUAL
     else:
         return ""
-    line_above = lines[number - 1 : number]
-    for neighbour in (*lines_below(lines, number, 1), *line_above):
+    for neighbour in (*lines_below(lines, number, 1), line_above(lines, number)):
         line = PYTEST_MARK.sub("", neighbour).lstrip(COMMENT_MARKS)
         if other.match(line) and len(line) <= LONGEST_COMPARED_LINE:
             return " ".join(line.split())
