@@ -18,8 +18,9 @@ OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
 )
 # The words behind it are values that were compared.
+RAISED_ASSERTION = re.compile(r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)")
 ASSERTED = re.compile(
-    r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)| [!=]==? "
+    rf"{RAISED_ASSERTION.pattern}| [!=]==? "
     r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
 )
 # What tools with these roles quote is code or text of the project.
@@ -65,6 +66,8 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     What a checker says about a place in a file is about the code, whatever words it uses, and
     what stands behind an AssertionError are values.
     """
+    if finding.is_cause and RAISED_ASSERTION.search(finding.error):
+        return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
     if finding.verdict != "value" and finding.line in context.remarks:

@@ -21,6 +21,8 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SETUP_TOOLS = frozenset("cd set echo export exit } true mkdir".split())
+# Commands that print nothing, or nothing of what others have printed.
+SILENT_TOOLS = SETUP_TOOLS | frozenset(("false", "test", "[", ":", "printf", "wc", ""))
 PASSING_ON = frozenset("cat head tail tee".split())
 # Interpreters whose program stands in the command line.
 INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
@@ -86,9 +88,16 @@ class CommandContext:
 
     @cached_property
     def only_prints(self) -> bool:
-        """Whether every command shows what files and the like contain: its words are data."""
-        working = self.stages_besides(SETUP_TOOLS)
-        return bool(working) and all(map(prints_content, working))
+        """Whether all commands print what something contains: its words are data.
+
+        Of many tools this is so only if they succeed: otherwise they print what is wrong.
+        """
+        printing = self.stages_besides(SILENT_TOOLS)
+        if not printing:
+            return False
+        if self.status == 0:
+            return all(map(prints_answer, printing))
+        return all(map(prints_content, printing))
 
     @cached_property
     def stated_roles(self) -> frozenset[str]:
@@ -152,12 +161,20 @@ def is_search(stage: Stage) -> bool:
     return stage.program in SEARCH_TOOLS or stage.operands[:1] == ("grep",)
 
 
-def prints_content(stage: Stage) -> bool:
-    """Return whether a command prints what files and the like contain."""
+def prints_answer(stage: Stage) -> bool:
+    """Return whether a command that succeeds prints what it was asked for, not what it did."""
     if stage.role in ASKING_ROLES:
         return False
-    is_known = any(map(stage.is_listed, ("searches", "lists", "texts", "filters")))
-    return is_known or stage.role == "check"
+    lists = ("searches", "lists", "texts", "filters")
+    return stage.role == "check" or any(map(stage.is_listed, lists))
+
+
+def prints_content(stage: Stage) -> bool:
+    """Return whether a command prints what files contain, and its own name before its errors."""
+    if stage.name in COMPARING_TOOLS:
+        return False
+    lists = ("searches", "contents", "filters")
+    return is_search(stage) or any(map(stage.is_listed, lists))
 
 
 def _passes_on(stage: Stage) -> bool:

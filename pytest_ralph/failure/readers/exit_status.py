@@ -6,7 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.commands import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
+from pytest_ralph.failure.commands import (
+    COMPLAINING_ROLES,
+    INLINE_CODE,
+    SEARCH_TOOLS,
+    is_search,
+    prints_answer,
+)
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import PYTEST, VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
@@ -151,11 +157,12 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
     command = context.evidence.command
     printed = context.output.text.strip()
-    if context.status != 1 or not printed:
+    stages = context.stages
+    if context.status != 1 or not printed or not stages:
         return None
-    if not command.startswith("! ") or not context.only_prints:
+    if not command.startswith("! ") or not is_search(stages[-1]):
         return None
-    if not is_search(context.stages[-1]):
+    if not all(map(prints_answer, stages)):
         return None
     first_line = printed.partition("\n")[0]
     return Finding("absent", f"`{shortened(command)}` found a match: {first_line}")

@@ -380,3 +380,15 @@ diff --git a/docs.md b/docs.md
     failure = classify(difference, 1, "make gen && git diff --exit-code")
     assert (failure.kind, failure.failed_tests) == ("test_failure", ())
     assert failure.error == "docs.md differs: -old"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AssertionError: expected 'No module named x' to equal 'ok'",
+        "AssertionError: assert 'ModuleNotFoundError: No module named x' == 'ok'",
+    ],
+)
+def test_values_behind_an_assertion_are_no_cause(error: str) -> None:
+    failure = classify(f"{error}\n", 1, "node app.js")
+    assert (failure.kind, failure.retryable, failure.missing) == ("test_failure", True, None)
