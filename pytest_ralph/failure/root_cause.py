@@ -58,4 +58,9 @@ def _first_reading(context: FailureContext) -> Finding:
         found = read(context)
         if found:
             return found
-    return Finding("unknown", quotable_line(context) or NO_ERROR)
+    line = quotable_line(context)
+    if line:
+        return Finding("unknown", line)
+    if context.stages and context.status:
+        return Finding("unknown", exit_status.exited_with(context))
+    return Finding("unknown", NO_ERROR)

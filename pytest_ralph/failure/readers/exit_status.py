@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 NOTHING_COLLECTED = 5
 TIMED_OUT = 124
+INTERRUPTED = 130
 ABORTED = 134
 KILLED = 137
 TERMINATED = 143
 # What the signal means of which a command died, and its words, by the exit status.
 SIGNALS = {
+    INTERRUPTED: ("interrupted", "Interrupted"),
     132: ("crash", "Illegal instruction"),
     133: ("crash", "Trace trap"),
     ABORTED: ("crash", "Aborted"),
@@ -37,7 +39,7 @@ SIGNALS = {
     136: ("crash", "Floating point exception"),
     KILLED: ("killed", "Killed"),
     139: ("crash", "Segmentation fault"),
-    TERMINATED: ("killed", "Killed"),
+    TERMINATED: ("killed", "Terminated"),
     # By these a limit of the shell is enforced.
     152: ("resource", "CPU time limit exceeded"),
     153: ("resource", "File size limit exceeded"),
@@ -236,8 +238,7 @@ def read_silence(context: FailureContext) -> Finding | None:
     if last.role in CONDITIONS and not context.output.text.strip():
         stage = last
 
-    command = shortened(context.evidence.command)
-    error = f"`{command}` exited with status {context.evidence.exit_code}"
+    error = exited_with(context)
     verdict = VERDICT_OF_ROLE.get(purpose(stage))
     if verdict is not None:
         return Finding(verdict, error)
@@ -247,6 +248,12 @@ def read_silence(context: FailureContext) -> Finding | None:
     if disapproves(line):
         return Finding("comparison", line)
     return Finding("absent", error)
+
+
+def exited_with(context: FailureContext) -> str:
+    """Return how the command ended, for one that says nothing itself."""
+    command = shortened(context.evidence.command)
+    return f"`{command}` exited with status {context.evidence.exit_code}"
 
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:

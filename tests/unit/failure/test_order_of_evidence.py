@@ -392,3 +392,31 @@ diff --git a/docs.md b/docs.md
 def test_values_behind_an_assertion_are_no_cause(error: str) -> None:
     failure = classify(f"{error}\n", 1, "node app.js")
     assert (failure.kind, failure.retryable, failure.missing) == ("test_failure", True, None)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("make test", "test_failure"),
+        ("make lint", "lint_error"),
+        ("just test", "test_failure"),
+        ("bun run test", "test_failure"),
+        ("npm test", "test_failure"),
+        ("make app", "build_error"),
+    ],
+)
+def test_a_target_that_builds_nothing_does_not_break_the_build(command: str, kind: str) -> None:
+    assert classify("error: the total is wrong\n", 1, command).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (1, "`./run.sh` exited with status 1"),
+        (130, "Interrupted (exit status 130)"),
+        (-2, "Interrupted (exit status 130)"),
+        (-15, "Terminated (exit status 143)"),
+    ],
+)
+def test_how_a_silent_command_ended_is_its_error(status: int, error: str) -> None:
+    assert classify("", status, "./run.sh").error == error
