@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 REPLACED_BY_ABOVE = re.compile(
     r"^\W*(?:error:? )?(?:(?:step|stage|job|task|script)s?\b.{0,60}|\S+) failed\W*$"
     r"|\b(?:step|stage|check|gate)s? failed\W*$"
-    r"|\bexited with (?:exit )?(?:code|status)\b",
+    r"|\bexited with (?:exit )?(?:code|status)\b"
+    # yarn, pnpm, npm, just, task, nox, composer
+    r"|^error Command failed with exit code \d+\.$|^\W*ELIFECYCLE\b|^npm ERR! Failed at the "
+    r"|\bRecipe \S+ failed (?:on line \d+ )?with exit code|\bFailed to run task \S+ exit status"
+    r"|^nox > Session \S+ failed|^Script .* event returned with error code",
     re.IGNORECASE,
 )
 # A heading: what went wrong stands below.
