@@ -114,7 +114,6 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
         _below_quiet_titles(output.lines),
         _up_to_ignored_error(output.lines),
         logged_tracebacks(output.lines),
-        _options_of_git(output.lines),
     )
     if found.issuperset(numbers_of(str, output.lines)):
         # The only warning of a tool is what it failed for.
@@ -189,14 +188,6 @@ def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
         else:
             yield from logged
             logged = []
-
-
-def _options_of_git(lines: Sequence[str]) -> range:
-    """The help text that git prints last, below its usage."""
-    for number, line in enumerate(lines):
-        if line.startswith("usage: git "):
-            return range(number + 1, len(lines))
-    return range(0)
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
