@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_in
+from pytest_ralph.failure.purpose import named_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,6 +72,9 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if finding.verdict not in OUTSIDE_CODE:
         return True
     if finding.verdict != "value" and finding.line in context.remarks:
+        return False
+    is_checked = named_role(context.stage_at(finding.line)) == "check"
+    if is_checked and finding.line in context.complaints:
         return False
     if ASSERTED.search(finding.error):
         return False

@@ -420,3 +420,15 @@ def test_a_target_that_builds_nothing_does_not_break_the_build(command: str, kin
 )
 def test_how_a_silent_command_ended_is_its_error(status: int, error: str) -> None:
     assert classify("", status, "./run.sh").error == error
+
+
+@pytest.mark.parametrize("mark", ["[✓]", "[ok]", "[PASS]", "[  OK  ]"])
+def test_what_is_marked_as_passed_in_brackets_is_no_cause(mark: str) -> None:
+    output = f"{mark} connection refused is handled\n[✗] the total is wrong\n"
+    assert classify(output, 1, "bash check.sh").kind == "test_failure"
+
+
+def test_a_check_of_the_project_speaks_about_its_files() -> None:
+    output = "docs/guide.md:3: environment variable FOO is not set in the example\n"
+    failure = classify(output, 1, "python check.py")
+    assert (failure.kind, failure.retryable) == ("lint_error", True)
