@@ -88,16 +88,9 @@ class CommandContext:
 
     @cached_property
     def only_prints(self) -> bool:
-        """Whether all commands print what something contains: its words are data.
-
-        Of many tools this is so only if they succeed: otherwise they print what is wrong.
-        """
+        """Whether all commands succeeded and print what they were asked for: its words are data."""
         printing = self.stages_besides(SILENT_TOOLS)
-        if not printing:
-            return False
-        if self.status == 0:
-            return all(map(prints_answer, printing))
-        return all(map(prints_content, printing))
+        return self.status == 0 and bool(printing) and all(map(prints_answer, printing))
 
     @cached_property
     def stated_roles(self) -> frozenset[str]:
@@ -167,14 +160,6 @@ def prints_answer(stage: Stage) -> bool:
         return False
     lists = ("searches", "lists", "texts", "filters")
     return stage.role == "check" or any(map(stage.is_listed, lists))
-
-
-def prints_content(stage: Stage) -> bool:
-    """Return whether a command prints what files contain, and its own name before its errors."""
-    if stage.name in COMPARING_TOOLS:
-        return False
-    lists = ("searches", "contents", "filters")
-    return is_search(stage) or any(map(stage.is_listed, lists))
 
 
 def _passes_on(stage: Stage) -> bool:

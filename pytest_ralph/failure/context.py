@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.cause import best_cause, is_credible, without_doubtful
 from pytest_ralph.failure.causes import causes_of
-from pytest_ralph.failure.commands import SILENT_TOOLS, CommandContext
+from pytest_ralph.failure.commands import SILENT_TOOLS, CommandContext, is_search
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.echoed import (
     BUILD_AND_RUN,
@@ -126,13 +126,20 @@ class FailureContext(CommandContext):
             yield from range(self.said_by_shell + 1, len(self.output.lines))
         if self.compares:
             yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
+        printing = self.stages_besides(SILENT_TOOLS)
         if self.only_prints:
             yield from numbers_of(self._is_content, self.output.lines)
+        elif printing and all(map(is_search, printing)):
+            yield from numbers_of(self._starts_with_file, self.output.lines)
 
     def _is_content(self, line: str) -> bool:
         """Return whether a line is not what a shell or tool says itself: `cat: a.py: No such`."""
         speaker = line.partition(":")[0]
         return speaker not in self.programs and not SHELL_OR_GIT.match(line)
+
+    def _starts_with_file(self, line: str) -> bool:
+        file, colon, _ = line.partition(":")
+        return bool(colon) and self.project.find(file) is not None
 
     @cached_property
     def _own_words(self) -> CommandOutput:
