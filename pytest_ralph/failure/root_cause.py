@@ -58,9 +58,4 @@ def _first_reading(context: FailureContext) -> Finding:
         found = read(context)
         if found:
             return found
-    line = quotable_line(context)
-    if line:
-        return Finding("unknown", line)
-    if context.stages and context.status:
-        return Finding("unknown", exit_status.exited_with(context))
-    return Finding("unknown", NO_ERROR)
+    return Finding("unknown", quotable_line(context) or NO_ERROR)

@@ -238,7 +238,8 @@ def read_silence(context: FailureContext) -> Finding | None:
     if last.role in CONDITIONS and not context.output.text.strip():
         stage = last
 
-    error = exited_with(context)
+    command = shortened(context.evidence.command)
+    error = f"`{command}` exited with status {context.evidence.exit_code}"
     verdict = VERDICT_OF_ROLE.get(purpose(stage))
     if verdict is not None:
         return Finding(verdict, error)
@@ -248,12 +249,6 @@ def read_silence(context: FailureContext) -> Finding | None:
     if disapproves(line):
         return Finding("comparison", line)
     return Finding("absent", error)
-
-
-def exited_with(context: FailureContext) -> str:
-    """Return how the command ended, for one that says nothing itself."""
-    command = shortened(context.evidence.command)
-    return f"`{command}` exited with status {context.evidence.exit_code}"
 
 
 def _is_condition(context: FailureContext, stage: Stage) -> bool:
