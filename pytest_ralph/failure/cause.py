@@ -71,10 +71,7 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    if finding.verdict != "value" and finding.line in context.remarks:
-        return False
-    is_checked = named_role(context.stage_at(finding.line)) == "check"
-    if is_checked and finding.line in context.complaints:
+    if _is_remark(context, finding):
         return False
     if ASSERTED.search(finding.error):
         return False
@@ -87,6 +84,14 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def _is_remark(context: FailureContext, finding: Finding) -> bool:
+    """Return whether a line is what a checker, or a check of the project, says about a place."""
+    if finding.verdict != "value" and finding.line in context.remarks:
+        return True
+    is_checked = named_role(context.stage_at(finding.line)) == "check"
+    return is_checked and finding.line in context.complaints
 
 
 def is_stated(finding: Finding) -> bool:
