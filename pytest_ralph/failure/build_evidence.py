@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_ralph.failure.commands import SILENT_TOOLS, prints_answer
 from pytest_ralph.failure.context import FailureContext
 from pytest_ralph.failure.evidence import Evidence
 from pytest_ralph.failure.failure import BROKEN_BUILD
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 BUILD_VERDICTS = frozenset(
     {"syntax", "local module", "data", "configuration", "unknown key", "build"}
 )
-# Programs of these roles, and these programs, print what others wrote.
-PRINTING_ROLES = frozenset({"check", "net", "operations"})
-PRINTING_TOOLS = frozenset({"echo", "printf", "sed", "awk", "tee", "less", "more", "bat"})
+# Programs of these roles print what others wrote.
+PRINTING_ROLES = frozenset({"check", "net", "operations", "versions"})
 FILE_NAME = re.compile(r"[\w@.~/\\+-]*\w")
 # a.c:3:5: error, a.ts(3,5): error, a.js (3:5), File "a.py", line 3, a.sh: 3: Syntax error
 PLACE = re.compile(r"\bline:? \d+|[:(] ?\d+[:,)\s]|[:(]\d+$|^\s*\d+:\d+\s", re.IGNORECASE)
@@ -51,8 +51,10 @@ def shows_broken_build(failure: Failure, root: Path) -> bool:
 
 
 def _builds_or_runs(context: FailureContext) -> bool:
-    own_words = context.stages_besides(PRINTING_TOOLS)
-    return any(stage.role not in PRINTING_ROLES for stage in own_words)
+    for stage in context.stages_besides(SILENT_TOOLS):
+        if stage.role not in PRINTING_ROLES and not prints_answer(stage):
+            return True
+    return False
 
 
 def _names_own_file(context: FailureContext, *, with_place: bool) -> bool:

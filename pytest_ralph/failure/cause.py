@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_in
+from pytest_ralph.failure.purpose import named_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +19,9 @@ OUTSIDE_CODE = frozenset(
     {"disk full", "resource", "service", "timeout", "permission", "value", "command", "setting"}
 )
 # The words behind it are values that were compared.
+RAISED_ASSERTION = re.compile(r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)")
 ASSERTED = re.compile(
-    r"(?:^|[ .])(?:AssertionError\b|[Aa]ssertion failed:)| [!=]==? "
+    rf"{RAISED_ASSERTION.pattern}| [!=]==? "
     r"|\b(?:expected|want(?:ed)?|got|received|was|to (?:be|equal|contain)) ['\"`]"
 )
 # What tools with these roles quote is code or text of the project.
@@ -65,9 +67,11 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     What a checker says about a place in a file is about the code, whatever words it uses, and
     what stands behind an AssertionError are values.
     """
+    if finding.is_cause and RAISED_ASSERTION.search(finding.error):
+        return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    if finding.verdict != "value" and finding.line in context.remarks:
+    if _is_remark(context, finding):
         return False
     if ASSERTED.search(finding.error):
         return False
@@ -80,6 +84,14 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def _is_remark(context: FailureContext, finding: Finding) -> bool:
+    """Return whether a line is what a checker, or a check of the project, says about a place."""
+    if finding.verdict != "value" and finding.line in context.remarks:
+        return True
+    is_checked = named_role(context.stage_at(finding.line)) == "check"
+    return is_checked and finding.line in context.complaints
 
 
 def is_stated(finding: Finding) -> bool:

@@ -21,6 +21,8 @@ CHECKING_ROLES = frozenset({"test", "lint", "types", "format", "build"})
 COMPLAINING_ROLES = frozenset({"lint", "types", "format"})
 SEARCH_TOOLS = frozenset("grep egrep fgrep zgrep rg ag ack".split())
 SETUP_TOOLS = frozenset("cd set echo export exit } true mkdir".split())
+# Commands that print nothing, or nothing of what others have printed.
+SILENT_TOOLS = SETUP_TOOLS | frozenset(("false", "test", "[", ":", "printf", "wc", ""))
 PASSING_ON = frozenset("cat head tail tee".split())
 # Interpreters whose program stands in the command line.
 INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
@@ -28,6 +30,8 @@ INLINE_CODE = frozenset({"awk", "gawk", "mawk"})
 COMPARING_TOOLS = frozenset(
     {"diff", "cmp", "comm", "git diff", "colordiff", "sdiff", "diff3", "zdiff", "wdiff", "icdiff"}
 )
+# What they print is the answer of a service, which may be an error of it.
+ASKING_ROLES = frozenset({"net", "database"})
 PROGRAM_FILE = re.compile(r"[\w./-]+")
 # Stands for a command that is not known: it has neither a program nor a role.
 NO_STAGE = Stage(words=(Word(""),), written=())
@@ -81,6 +85,12 @@ class CommandContext:
         if not candidates:
             return NO_STAGE
         return candidates[-1]
+
+    @cached_property
+    def only_prints(self) -> bool:
+        """Whether all commands succeeded and print what they were asked for: its words are data."""
+        printing = self.stages_besides(SILENT_TOOLS)
+        return self.status == 0 and bool(printing) and all(map(prints_answer, printing))
 
     @cached_property
     def stated_roles(self) -> frozenset[str]:
@@ -142,6 +152,14 @@ class CommandContext:
 def is_search(stage: Stage) -> bool:
     """Return whether a command searches files and prints the lines that match."""
     return stage.program in SEARCH_TOOLS or stage.operands[:1] == ("grep",)
+
+
+def prints_answer(stage: Stage) -> bool:
+    """Return whether a command that succeeds prints what it was asked for, not what it did."""
+    if stage.role in ASKING_ROLES:
+        return False
+    lists = ("searches", "lists", "texts", "filters")
+    return stage.role == "check" or any(map(stage.is_listed, lists))
 
 
 def _passes_on(stage: Stage) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.cause import best_cause, is_credible, without_doubtful
 from pytest_ralph.failure.causes import causes_of
-from pytest_ralph.failure.commands import CommandContext, is_search
+from pytest_ralph.failure.commands import SILENT_TOOLS, CommandContext, is_search
 from pytest_ralph.failure.diagnostics import Diagnostic, read_diagnostics, read_headed_rows
 from pytest_ralph.failure.echoed import (
     BUILD_AND_RUN,
@@ -49,13 +49,11 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.finding import Finding
     from pytest_ralph.shell.command import Stage
 
-# Commands that print nothing, or nothing of what a search has found.
-SILENT_TOOLS = frozenset(
-    ("exit", "true", "false", "test", "[", "cd", ":", "echo", "printf", "wc", "")
-)
 # Roles of tools that do not group their findings below the names of files.
 NOT_GROUPING_ROLES = frozenset({"test", "build", "run", "format"})
 DIFFERENCE_LINE = re.compile(r"[-+<>@\\ ]")
+# How the shell and git begin what they say of themselves.
+SHELL_OR_GIT = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: |fatal: |error: ")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
@@ -92,7 +90,7 @@ class FailureContext(CommandContext):
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
         marked = marked_lines(self.output)
-        complaints = marked | self._complaints
+        complaints = marked | self.complaints
         if self.only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
             everything = frozenset(range(len(self.output.lines)))
@@ -122,15 +120,22 @@ class FailureContext(CommandContext):
         return last_message(self.evidence.command, self.output.lines)
 
     def _content_of_files(self) -> Iterator[int]:
-        """Yield the lines of a difference, and those that only a search tool printed."""
+        """Yield the lines that are no words of a tool, but what it was asked to print."""
         if self.said_by_shell is not None:
             # What the command line prints below its own message is the value of a variable.
             yield from range(self.said_by_shell + 1, len(self.output.lines))
         if self.compares:
             yield from numbers_of(DIFFERENCE_LINE.match, self.output.lines)
         printing = self.stages_besides(SILENT_TOOLS)
-        if printing and all(map(is_search, printing)):
+        if self.only_prints:
+            yield from numbers_of(self._is_content, self.output.lines)
+        elif printing and all(map(is_search, printing)):
             yield from numbers_of(self._starts_with_file, self.output.lines)
+
+    def _is_content(self, line: str) -> bool:
+        """Return whether a line is not what a shell or tool says itself: `cat: a.py: No such`."""
+        speaker = line.partition(":")[0]
+        return speaker not in self.programs and not SHELL_OR_GIT.match(line)
 
     def _starts_with_file(self, line: str) -> bool:
         file, colon, _ = line.partition(":")
@@ -163,7 +168,7 @@ class FailureContext(CommandContext):
         return frozenset(diagnostic.line for diagnostic in self.diagnostics if diagnostic.level)
 
     @cached_property
-    def _complaints(self) -> frozenset[int]:
+    def complaints(self) -> frozenset[int]:
         """Numbers of the remarks, and of the other lines about places in files of the project."""
         own = [one.line for one in self.diagnostics if not FOREIGN.search(one.file)]
         return self.remarks.union(own)
@@ -172,7 +177,7 @@ class FailureContext(CommandContext):
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.passed_over)
-        if found or (self.only_complains and self._complaints):
+        if found or (self.only_complains and self.complaints):
             return found
         return self._findings_outside(self.ignored)
 

@@ -21,8 +21,9 @@ MOST_FILES = 40
 LINES_BELOW = 15
 # git puts these before the two sides of a difference.
 DIFF_SIDES = ("a/", "b/", "before/", "after/")
-TOKEN = re.compile(r"[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
-# Every token has one of these; in a long line without any, to look for tokens takes quadratic time.
+# It starts where a word does: to try again inside a long word takes quadratic time.
+TOKEN = re.compile(r"(?<![\w@.~/\\+%-])[\w@.~/\\+%-]+(?:\.\w+|file\b|BUILD\b|WORKSPACE\b)")
+# Every token has one of these.
 MAY_NAME_FILE = re.compile(r"\.|file|BUILD|WORKSPACE")
 FILE_NAME = re.compile(
     r"[\w@.~/\\+-]{0,300}(?:[\w-]\.[A-Za-z]\w{0,11}|(?:^|/)(?:[A-Z][a-z]+file|BUILD|WORKSPACE))$"

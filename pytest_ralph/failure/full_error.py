@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import above, lines_below
+from pytest_ralph.failure.lines import above, line_above, lines_below
 from pytest_ralph.failure.quote import disapproves
 
 if TYPE_CHECKING:
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from pytest_ralph.failure.context import FailureContext
     from pytest_ralph.failure.finding import Finding
 
-# A line by which a runner only says which of its steps failed.
-POINTER = re.compile(
+# A line by which a runner only says which of its steps failed: a line above says why.
+REPLACED_BY_ABOVE = re.compile(
     r"^\W*(?:error:? )?(?:(?:step|stage|job|task|script)s?\b.{0,60}|\S+) failed\W*$"
     r"|\b(?:step|stage|check|gate)s? failed\W*$"
-    r"|\bexited with (?:exit )?(?:code|status)\b",
+    r"|\bexited with (?:exit )?(?:code|status)\b"
+    # yarn, pnpm, npm, just, task, nox, composer
+    r"|^error Command failed with exit code \d+\.$|^\W*ELIFECYCLE\b|^npm ERR! Failed at the "
+    r"|\bRecipe \S+ failed (?:on line \d+ )?with exit code|\bFailed to run task \S+ exit status"
+    r"|^nox > Session \S+ failed|^Script .* event returned with error code",
     re.IGNORECASE,
 )
-# A line that only announces what the next line says.
-HEADING = re.compile(
+# A heading: what went wrong stands below.
+REPLACED_BY_BELOW = re.compile(
     r"^\W*(?:\w+ ){0,2}validation failed\W*$|^An error (?:has )?occurred\b.*:$"
     r"|\bproblems were encountered\b.*:$|^FAILURE: Build failed\b|^\W*Build failed\W*$"
     r"|^\S+ \(Wstat: \d.*\)$"
@@ -39,8 +43,8 @@ FOOTER = re.compile(
     r"^(?:CallStack \(from HasCallStack\)|while executing$|Execution halted$|Calls: \S"
     r"|\S+\.exs?:\d+: [\w.?!]+/\d+$|context\.\.\.:$|g?make(?:\[\d+\])?: \*\*\* \[.*\] Error \d)"
 )
-# A line that only announces the value on the next line.
-ANNOUNCEMENT = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
+# A line whose value stands below.
+COMPLETED_BY_BELOW = re.compile(r"(?<!Traceback)(?:[^\s:]:|[:=>]\s*[{\[(])$")
 NOT_A_VALUE = re.compile(
     r"^(?:at |File \"|-->|\^|~|[-─━═=*+~]{3,}|\S+:\d+(?::\d+)?$|\.\.\.$"
     r"|[(\[{)\]}>]+[,;]?$|---|Non-zero exit status: \d)"
@@ -51,11 +55,12 @@ CHANGED = re.compile(r"^\s*[-+]\s*\w")
 # One of two values that are compared, the other on the line below or above.
 EXPECTED = re.compile(r"^(?:expected|want(?:ed)?)\s*:\s*\S", re.IGNORECASE)
 ACTUAL = re.compile(r"^(?:got|actual|received|have)\s*:\s*\S", re.IGNORECASE)
-LONGEST_VALUE = 80
-LONGEST_VALUES = 40
+LONGEST_COMPARED_LINE = 80
+LINES_OF_DIFFERENCE = 40
 # pytest puts this before the lines of an error.
 PYTEST_MARK = re.compile(r"^E {2,}")
-MARKS = " ×✖"
+ERROR_MARKS = " ×✖"
+COMMENT_MARKS = "# \t"
 RUNNER_ERROR = re.compile(r"^error: \S", re.IGNORECASE)
 LINES_BELOW = 5
 
@@ -63,8 +68,9 @@ LINES_BELOW = 5
 def with_full_error(context: FailureContext, finding: Finding) -> Finding:
     """Return the finding with an error that says something.
 
-    A heading is replaced by what follows it. A line that only announces a value, because it ends
-    with a colon or opens a bracket, is completed by the next line.
+    A heading is replaced by what follows it, and a footer by what stands above it. A line that ends
+    with a colon or opens a bracket is completed by the next line, one of two compared values by the
+    other.
     """
     error = PYTEST_MARK.sub("", finding.error)
     if finding.verdict == "no tests":
@@ -92,11 +98,11 @@ def _with_lines_around(context: FailureContext, error: str, number: int) -> str:
     if FOOTER.match(error):
         statements = filterfalse(FOOTER.match, _lines_above(context, number))
         return next(statements, error)
-    if HEADING.search(error):
+    if REPLACED_BY_BELOW.search(error):
         return _line_below(context, number) or error
-    if ANNOUNCEMENT.search(error):
+    if COMPLETED_BY_BELOW.search(error):
         return f"{error} {_line_below(context, number)}".rstrip()
-    if POINTER.search(error):
+    if REPLACED_BY_ABOVE.search(error):
         reasons = filter(disapproves, _lines_above(context, number))
         return next(reasons, error)
     other = _other_value(context.output.lines, error, number)
@@ -121,13 +127,13 @@ def _line_below(context: FailureContext, number: int) -> str:
     if GRADLE_FAILED.match(heading):
         return _gradle_cause(lines[number:])
     if "deep-equal" in heading:
-        changed = _changed_value(lines_below(lines, number, LONGEST_VALUES))
+        changed = _changed_value(lines_below(lines, number, LINES_OF_DIFFERENCE))
         if changed:
             return changed
     for line in lines_below(lines, number, LINES_BELOW):
-        text = PYTEST_MARK.sub("", line).strip(MARKS)
-        if text and not HEADING.search(text) and not NOT_A_VALUE.match(text):
-            return text if HEADING.search(heading) else " ".join(text.split())
+        text = PYTEST_MARK.sub("", line).strip(ERROR_MARKS)
+        if text and not REPLACED_BY_BELOW.search(text) and not NOT_A_VALUE.match(text):
+            return text if REPLACED_BY_BELOW.search(heading) else " ".join(text.split())
     return ""
 
 
@@ -151,7 +157,7 @@ def _changed_value(lines: Sequence[str]) -> str:
 
 def _other_value(lines: Sequence[str], error: str, number: int) -> str:
     """Return the line below or above one of two compared values, if it is the other one."""
-    if len(error) > LONGEST_VALUE:
+    if len(error) > LONGEST_COMPARED_LINE:
         return ""
     if ACTUAL.match(error):
         other = EXPECTED
@@ -159,9 +165,8 @@ def _other_value(lines: Sequence[str], error: str, number: int) -> str:
         other = ACTUAL
     else:
         return ""
-    line_above = lines[number - 1 : number]
-    for neighbour in (*lines_below(lines, number, 1), *line_above):
-        line = neighbour.lstrip("# \t")
-        if other.match(line) and len(line) <= LONGEST_VALUE:
+    for neighbour in (*lines_below(lines, number, 1), line_above(lines, number)):
+        line = PYTEST_MARK.sub("", neighbour).lstrip(COMMENT_MARKS)
+        if other.match(line) and len(line) <= LONGEST_COMPARED_LINE:
             return " ".join(line.split())
     return ""

@@ -38,6 +38,11 @@ def lines_below(lines: Sequence[str], number: int, most: int) -> Sequence[str]:
     return lines[number + 1 : number + 1 + most]
 
 
+def line_above(lines: Sequence[str], number: int) -> str:
+    """Return the line above a line; empty for the first one."""
+    return lines[number - 1] if number > 0 else ""
+
+
 def above(number: int, most: int) -> range:
     """Return the numbers of the lines above a line, the nearest first."""
     return range(number - 1, max(-1, number - 1 - most), -1)

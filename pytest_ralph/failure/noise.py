@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import indent_of, lines_below, numbers_of
+from pytest_ralph.failure.lines import indent_of, line_above, lines_below, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,8 @@ NOISE = re.compile(
     | \s*[^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
-    | \s*(?:✓|✔|√|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b|\[\s+OK)   # what passed
+    | \s*(?:✓|✔|√|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b)      # what passed
+    | \s*\[\s*(?:OK|PASS(?:ED)?|[✓✔√])\s*\]
     | \s*(?:SKIP(?:PED)?:|(?-i:XFAIL|XPASS|SKIPPED))\s
     | (?:psql:\S+:\s)?NOTICE:\s\s
     | ⧗\s
@@ -50,7 +51,7 @@ NOISE = re.compile(
     | \#\s[\w-]+\.[\w.-]+/\S+(?:\s\[\S+\])?$                    # go: the package
     | (?:npm|yarn|pnpm)\s(?:warn|notice
       |(?:error|ERR!)\s(?:code|A\scomplete\slog|errno|syscall|path|workspace|location
-        |command|Lifecycle)\b)
+        |command|Lifecycle|Test\sfailed\.\s+See\sabove)\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -114,7 +115,6 @@ def noise_lines(output: CommandOutput) -> frozenset[int]:
         _below_quiet_titles(output.lines),
         _up_to_ignored_error(output.lines),
         logged_tracebacks(output.lines),
-        _options_of_git(output.lines),
     )
     if found.issuperset(numbers_of(str, output.lines)):
         # The only warning of a tool is what it failed for.
@@ -144,7 +144,7 @@ def _is_noise(line: str) -> bool:
 
 def _is_pointed_at(lines: Sequence[str], number: int) -> bool:
     """Return whether the lines around it show that a line is source."""
-    if lines[number].startswith("+") and WHITE_SPACE.match(lines[number - 1]):
+    if lines[number].startswith("+") and WHITE_SPACE.match(line_above(lines, number)):
         return True
     return any(map(CARET.match, lines_below(lines, number, 1)))
 
@@ -182,20 +182,13 @@ def logged_tracebacks(lines: Sequence[str]) -> Iterator[int]:
     """A traceback below a logged warning did not end the program if more was printed below it."""
     logged: list[int] = []
     for number, line in enumerate(lines):
-        starts = line.startswith("Traceback (most recent") and WARNED.match(lines[number - 1])
-        if starts or (logged and PART_OF_TRACEBACK.match(line)):
+        is_title = line.startswith("Traceback (most recent")
+        is_start = is_title and WARNED.match(line_above(lines, number))
+        if is_start or (logged and PART_OF_TRACEBACK.match(line)):
             logged.append(number)
         else:
             yield from logged
             logged = []
-
-
-def _options_of_git(lines: Sequence[str]) -> range:
-    """The help text that git prints last, below its usage."""
-    for number, line in enumerate(lines):
-        if line.startswith("usage: git "):
-            return range(number + 1, len(lines))
-    return range(0)
 
 
 def data_lines(output: CommandOutput) -> frozenset[int]:
@@ -211,7 +204,7 @@ def _first_tries(lines: Sequence[str]) -> Iterator[int]:
     """The lines that say that something is tried again, and those above, which say why."""
     for number in numbers_of(TRIED_AGAIN.match, lines):
         yield number
-        if not UNMENDABLE.match(lines[number - 1]):
+        if number > 0 and not UNMENDABLE.match(lines[number - 1]):
             yield number - 1
 
 

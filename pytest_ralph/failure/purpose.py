@@ -59,7 +59,7 @@ def named_role(stage: Stage) -> str:
 
 def _name(stage: Stage) -> str:
     """Return the name of the script, or the target, that a command runs."""
-    if _runs_target(stage):
+    if stage.is_orchestrator and stage.role in {"build", "run"}:
         return " ".join(stage.plain_arguments)
     if stage.role == "":
         return stage.program

@@ -16,8 +16,10 @@ from pytest_ralph.failure.lines import matching, numbers_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The left side of a box drawn around a whole message.
-BOX = re.compile(r"^(?:│ ?(?P<inside>.*?)\s*│?|[╷╵])$")
+# The sides of a box drawn around a whole message; the right one may be left out.
+BOX_SIDE = "│"
+# The ends of such a box that has only a left side.
+BOX_ENDS = frozenset("╷╵")
 # The first and the last line of a box; the first may hold its title.
 BOX_EDGE = re.compile(r"^[╭╰┌└][─━]+(?: (?P<title>[^─━]+?) )?[─━]*[─━╮┐╯┘]$")
 # rich draws a box around the frames of a traceback.
@@ -101,9 +103,11 @@ def _plain_frame(text: str) -> str:
 def _bare_line(line: str) -> str:
     if line.startswith("#"):
         line = BUILD_STEP.sub("", line)
-    match = BOX.match(line)
-    if match:
-        return match["inside"] or ""
+    if line in BOX_ENDS:
+        return ""
+    if line.startswith(BOX_SIDE):
+        inside = line.removeprefix(BOX_SIDE).removeprefix(" ")
+        return inside.removesuffix(BOX_SIDE).rstrip()
     edge = BOX_EDGE.match(line)
     if edge:
         return f"{edge['title']}:" if edge["title"] else ""

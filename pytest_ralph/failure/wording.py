@@ -100,6 +100,8 @@ COMMAND_START = regex(r"[^(\s]")
 JSON_MESSAGE = regex(r"\"@?(?:message|msg)\": ?\"([^\"]{8,})\"")
 # A number or the like, which says nothing without the command that printed it.
 VALUE = regex(r"(?:true|false|null|none|[\W\d]\S{0,11})", re.IGNORECASE)
+# A word that only says that something failed.
+FAILED = regex(r"(?:error|fail(?:ed|ure)?|fatal)\W*", re.IGNORECASE)
 # `run poetry lock`, 'try `npx playwright install`': what the tool itself says to do.
 HINT = regex(
     r"(?:(?:^\W*|[.:;,!?\])`]\s+|\()(?=please |try |run |use (?!of )|hint: |help: |fix: |to fix\b"
@@ -145,6 +147,8 @@ def title(failure: Failure) -> str:
             return _title_without_words(failure, words)
 
     text = NOT_A_START.sub("", _best_wording(failure, point))
+    if not text:
+        return _title_without_words(failure, words)
     is_sentence = " " in text and text != _subject(failure)
     introduced = f"{headline(failure.kind)}: {text}"
     if is_sentence or len(introduced) > LONGEST_TITLE:
@@ -160,8 +164,10 @@ def _says_nothing(failure: Failure, point: str) -> bool:
     # "unknown option --x" says more than the kind.
     if failure.kind != "unknown" and words.startswith(f"{failure.kind} "):
         return True
-    if failure.failed_tests:
+    if _subject(failure):
         return False
+    if FAILED.fullmatch(point):
+        return True
     return VALUE.fullmatch(point) is not None or WORD.search(point) is None
 
 

@@ -6,7 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.commands import COMPLAINING_ROLES, INLINE_CODE, SEARCH_TOOLS, is_search
+from pytest_ralph.failure.commands import (
+    COMPLAINING_ROLES,
+    INLINE_CODE,
+    SEARCH_TOOLS,
+    is_search,
+    prints_answer,
+)
 from pytest_ralph.failure.finding import Finding
 from pytest_ralph.failure.purpose import PYTEST, VERDICT_OF_ROLE, purpose
 from pytest_ralph.failure.quote import disapproves, quotable_line, shortened
@@ -19,11 +25,13 @@ if TYPE_CHECKING:
 
 NOTHING_COLLECTED = 5
 TIMED_OUT = 124
+INTERRUPTED = 130
 ABORTED = 134
 KILLED = 137
 TERMINATED = 143
 # What the signal means of which a command died, and its words, by the exit status.
 SIGNALS = {
+    INTERRUPTED: ("interrupted", "Interrupted"),
     132: ("crash", "Illegal instruction"),
     133: ("crash", "Trace trap"),
     ABORTED: ("crash", "Aborted"),
@@ -31,7 +39,7 @@ SIGNALS = {
     136: ("crash", "Floating point exception"),
     KILLED: ("killed", "Killed"),
     139: ("crash", "Segmentation fault"),
-    TERMINATED: ("killed", "Killed"),
+    TERMINATED: ("killed", "Terminated"),
     # By these a limit of the shell is enforced.
     152: ("resource", "CPU time limit exceeded"),
     153: ("resource", "File size limit exceeded"),
@@ -151,9 +159,12 @@ def read_unwanted_match(context: FailureContext) -> Finding | None:
     """A negated search (`! grep -n TODO a.py`) that found something: it prints content of files."""
     command = context.evidence.command
     printed = context.output.text.strip()
-    if context.status != 1 or not printed:
+    stages = context.stages
+    if context.status != 1 or not printed or not stages:
         return None
-    if not command.startswith("! ") or not all(map(is_search, context.stages)):
+    if not command.startswith("! ") or not is_search(stages[-1]):
+        return None
+    if not all(map(prints_answer, stages)):
         return None
     first_line = printed.partition("\n")[0]
     return Finding("absent", f"`{shortened(command)}` found a match: {first_line}")

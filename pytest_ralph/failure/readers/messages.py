@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pytest_ralph.shell.command import Stage
 
 # What a line means that calls itself an error: a runner that says so could not run the tests.
-VERDICT_OF_MESSAGE = {**VERDICT_OF_ROLE, "run": "crash", "test": "build"}
+VERDICT_OF_TARGET = {**VERDICT_OF_ROLE, "run": "crash"}
+VERDICT_OF_MESSAGE = {**VERDICT_OF_TARGET, "test": "build"}
 VERDICT_OF_WORDS = {**VERDICT_OF_ROLE, "install": "package"}
 VERDICT_OF_DIFFERENCE = {"lint": "lint", "": "format", "run": "comparison", "test": "test"}
 # They show uncaught errors in ways that are known: other words are those of a script that checks.
@@ -72,10 +73,14 @@ def _verdict_of_message(context: FailureContext, number: int) -> str | None:
         # It speaks for itself, not for a script that it was told to run.
         return VERDICT_OF_MESSAGE.get(stage.role, "build")
     is_thrown = any(map(FRAME.match, lines_below))
-    if named_role(stage) == "check" and not (is_thrown and OF_SYSTEM.match(line)):
+    named = named_role(stage)
+    if named == "check" and not (is_thrown and OF_SYSTEM.match(line)):
         return "test"
     if stage.program in SCRIPTED and not is_thrown:
         return "comparison"
+    if stage.is_orchestrator:
+        # What it was asked for may be any script, not only a compiler or a runner of tests.
+        return VERDICT_OF_TARGET.get(named or stage.role)
     return VERDICT_OF_MESSAGE.get(stage.role)
 
 

@@ -26,12 +26,6 @@ FAILED_ASSERTION = re.compile(
 )
 # Said of all files together, long after the remarks about one.
 UNLINKED = re.compile(r"\bundefined (?:reference|symbol)|\bmultiple definition", re.IGNORECASE)
-# What only a tool says that could not read a file to its end; the others have remarks about it.
-UNREADABLE = re.compile(
-    r"\b(?:not defined|undefined|undeclared|unbound|unexpected|expected|unterminated|not found"
-    r"|unknown (?:command|identifier|symbol|type|name)|missing \w+ \w+\.$)",
-    re.IGNORECASE,
-)
 
 
 def read_diagnostics(context: FailureContext) -> Finding | None:
@@ -116,8 +110,6 @@ def _verdict_in_tests(context: FailureContext, diagnostic: Diagnostic) -> str:
 
 def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str) -> str:
     """Return what a place means that has no telling shape; empty for one of a foreign file."""
-    if role == "data":
-        return "data"
     if role == "run":
         # An interpreter points at a place of the program where that ended. A program of the project
         # points at a place of another file as a check does.
@@ -137,6 +129,4 @@ def _verdict_of_place(context: FailureContext, diagnostic: Diagnostic, role: str
         return ""
     if not context.project.find(diagnostic.file):
         return ""
-    if UNREADABLE.search(diagnostic.text):
-        return "build"
     return "lint"

@@ -99,9 +99,9 @@ def _with_stated_error(context: FailureContext, finding: Finding, quoted: Failed
     if context.cause:
         return context.cause
     lines = context.output.lines
-    number: int | None = finding.line
-    if finding.line < 0:
-        number = number_of(quoted.name, lines)
+    if finding.line >= 0:
+        return replace(finding, error=lines[finding.line].strip())
+    number = number_of(quoted.name, lines)
     if number is None:
         return replace(finding, error=NO_ERROR)
     return replace(finding, error=lines[number].strip())

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import matching
+from pytest_ralph.failure.lines import line_above, matching
 from pytest_ralph.failure.test_runs.blocks import THROWN
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.quotes import (
@@ -128,6 +128,7 @@ class _BlockReader:
     """Reads the failing tests of an output by one grammar."""
 
     def __init__(self, lines: Sequence[str], grammar: Grammar) -> None:
+        self.printed = lines
         self.lines = numbered(lines)
         self.titles = dict(matching(_compiled(grammar.title).match, lines))
         self.grammar = grammar
@@ -135,9 +136,9 @@ class _BlockReader:
         self.starts = {start[1]: number for number, start in starts}
 
     def read(self) -> Iterator[FailedTest]:
-        line_above = _compiled(self.grammar.below)
+        is_above = _compiled(self.grammar.below).match
         for number, title in self.titles.items():
-            above_title = line_above.match(self.lines[number - 1].text)
+            above_title = is_above(line_above(self.printed, number))
             if above_title is None or self._is_expected(number):
                 continue
             name = self._name(number, title, above_title)

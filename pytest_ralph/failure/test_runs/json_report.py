@@ -49,15 +49,22 @@ def read(printed: str) -> Iterator[FailedTest]:
 
 def _failed_in(printed: str) -> Iterator[FailedTest]:
     decoder = json.JSONDecoder()
+    read_until = 0
     is_first = True
     for line in JSON_LINE.finditer(printed):
+        if line.start() < read_until:
+            # It is part of a value that is cut off.
+            continue
         # A stream has one value per line: `["fail", {"fullTitle": ...}]`, `{"check": ...}`.
         if not is_first and not FAILING.search(line[0]):
             continue
         try:
             report, end = decoder.raw_decode(printed, line.start())
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
+            read_until = error.pos
             continue
+        except RecursionError:
+            return
         is_first = False
         yield from _failed_below(report, DEEPEST)
         if end > line.end():

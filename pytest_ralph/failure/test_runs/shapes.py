@@ -60,7 +60,7 @@ HEADING = re.compile(
 )
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
-    r"^\s*(?!\d+\. \S+:\d|.*(?: -){6})"
+    r"^\s*(?=\S)(?!\d+\. \S+:\d|.*(?: -){6})"
     r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
@@ -104,7 +104,8 @@ SENTENCES = (
     ),
     # (1/2) test_cart.py:Cart.test_total:  FAIL: 5 != 6
     re.compile(
-        r"^\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*?)(?: \([\d.]+ ?m?s\))?$"
+        r"^(?=.*:\s+(?:FAIL|FAILED|ERROR): )"
+        r"\W*(?P<name>\S.*?):\s+(?:FAIL|FAILED|ERROR): (?P<error>\S.*?)(?: \([\d.]+ ?m?s\))?$"
     ),
     # quantity ... FAILED: wrong answer, quantity ....... FAILED (exit 2)
     re.compile(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.lines import matching, numbers_of
@@ -154,7 +154,9 @@ class _TapReader:
 
     def _test_around(self, position: int, indent: str) -> str:
         """Return the name of the test that contains an assertion; it is printed below it."""
-        for _, match in self.not_ok[position + 1 :]:
+        if not self.announced:
+            return ""
+        for _, match in islice(self.not_ok, position + 1, None):
             if len(match["indent"]) >= len(indent):
                 continue
             if match.groups() in self.announced:

@@ -20,7 +20,13 @@ DIAGNOSTICS = [
     ("npx tsc", "src/a.ts(3,5): error TS1005: ';' expected."),
     ("node a.js", "Error: Cannot find module './lib/db'\nRequire stack:\n- /project/a.js"),
 ]
+SYNTAX_ERROR = '  File "a.py", line 1\n    print("x"\nSyntaxError: never closed'
 WORDS = [
+    ("cd docs && cat notes.txt && false", SYNTAX_ERROR),
+    ("set -e; cat notes.txt | tail -5; exit 1", SYNTAX_ERROR),
+    ("git log -3; exit 1", SYNTAX_ERROR),
+    ("gh run view --log", SYNTAX_ERROR),
+    ("docker logs web; exit 1", SYNTAX_ERROR),
     ("cat notes.txt && grep -q fixed notes.txt", "build error: syntax error in a.py, line 3"),
     ("tail build.log", 'build.sh: 1: Syntax error: "(" unexpected'),
     ("grep -c done notes.txt", "compilation error: a.c:3:5"),

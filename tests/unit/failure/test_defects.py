@@ -40,7 +40,7 @@ def test_a_status_that_shows_a_defect_speaks_for_itself() -> None:
     ("exit_code", "kind", "error"),
     [
         (137, "crash", "Killed (exit status 137)"),
-        (-15, "crash", "Killed (exit status 143)"),
+        (-15, "crash", "Terminated (exit status 143)"),
         (139, "crash", "Segmentation fault (exit status 139)"),
         (152, "resource_exhausted", "CPU time limit exceeded (exit status 152)"),
     ],

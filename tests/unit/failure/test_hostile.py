@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_ralph import classify
+from pytest_ralph.failure.sampling import LARGEST_WHOLE
 
 MEGABYTE = 1_000_000
 PATTERNS = {
@@ -36,16 +37,25 @@ PATTERNS = {
     "boxes": "│ ",
     "rulers": "-" * 79 + "\n",
     "wide gaps": " " * 300 + "x\n",
+    "open JSON lists": '"name": "x", "error"\n' + "[1,\n" * 250_000,
+    "open JSON objects": '{"name": "x", "error":\n',
+    "open suites": "<testcase>\n" + "<testsuite>\n" * 80_000,
+    "wide boxes": "│" + " " * 1_100 + "x\n",
+    "wide indentation": " " * 1_100 + ":\n",
+    "long words": "." + "a" * 1_100 + "\n",
+    "failed results": "not ok 1 - a\n",
     "dots before an error": "." * 200 + " error\n",
 }
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_megabyte_of_anything_is_read_at_once(name: str) -> None:
-    text = PATTERNS[name] * (MEGABYTE // len(PATTERNS[name]))
+    text = PATTERNS[name] * -(-MEGABYTE // len(PATTERNS[name]))
     start = time.process_time()
     failure = classify(text, 1, "npm test")
     assert time.process_time() - start < 1.0
+    classify(text[:LARGEST_WHOLE], 1, "npm test")
+    assert time.process_time() - start < 2.0
     assert len(failure.error) <= 1_000
     assert len(failure.raw_output) < 200_000
     failure.error.encode()

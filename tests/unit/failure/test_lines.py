@@ -8,6 +8,7 @@ from pytest_ralph.failure.lines import (
     above,
     below,
     indent_of,
+    line_above,
     lines_below,
     matching,
     number_of,
@@ -50,3 +51,8 @@ def test_the_lines_above_begin_with_the_nearest() -> None:
 
 def test_an_indent_is_counted() -> None:
     assert [indent_of(line) for line in LINES] == [0, 2, 0, 0]
+
+
+def test_above_the_first_line_stands_nothing() -> None:
+    assert line_above(LINES, 1) == "one"
+    assert line_above(LINES, 0) == ""

@@ -380,3 +380,54 @@ diff --git a/docs.md b/docs.md
     failure = classify(difference, 1, "make gen && git diff --exit-code")
     assert (failure.kind, failure.failed_tests) == ("test_failure", ())
     assert failure.error == "docs.md differs: -old"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AssertionError: expected 'No module named x' to equal 'ok'",
+        "AssertionError: assert 'ModuleNotFoundError: No module named x' == 'ok'",
+    ],
+)
+def test_values_behind_an_assertion_are_no_cause(error: str) -> None:
+    failure = classify(f"{error}\n", 1, "node app.js")
+    assert (failure.kind, failure.retryable, failure.missing) == ("test_failure", True, None)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("make test", "test_failure"),
+        ("make lint", "lint_error"),
+        ("just test", "test_failure"),
+        ("bun run test", "test_failure"),
+        ("npm test", "test_failure"),
+        ("make app", "build_error"),
+    ],
+)
+def test_a_target_that_builds_nothing_does_not_break_the_build(command: str, kind: str) -> None:
+    assert classify("error: the total is wrong\n", 1, command).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (130, "Interrupted (exit status 130)"),
+        (-2, "Interrupted (exit status 130)"),
+        (-15, "Terminated (exit status 143)"),
+    ],
+)
+def test_the_signal_that_ended_a_silent_command_is_its_error(status: int, error: str) -> None:
+    assert classify("", status, "./run.sh").error == error
+
+
+@pytest.mark.parametrize("mark", ["[✓]", "[ok]", "[PASS]", "[  OK  ]"])
+def test_what_is_marked_as_passed_in_brackets_is_no_cause(mark: str) -> None:
+    output = f"{mark} connection refused is handled\n[✗] the total is wrong\n"
+    assert classify(output, 1, "bash check.sh").kind == "test_failure"
+
+
+def test_a_check_of_the_project_speaks_about_its_files() -> None:
+    output = "docs/guide.md:3: environment variable FOO is not set in the example\n"
+    failure = classify(output, 1, "python check.py")
+    assert (failure.kind, failure.retryable) == ("lint_error", True)

@@ -93,3 +93,20 @@ def test_a_logged_traceback_is_no_cause() -> None:
 )
 def test_arguments_suggest_what_a_tool_is_for(command: str, role: str) -> None:
     assert Command.parse(command).stages[0].role == role
+
+
+def test_a_traceback_at_the_start_is_not_logged_by_a_warning_at_the_end() -> None:
+    output = """\
+Traceback (most recent call last):
+  File "app.py", line 3, in <module>
+ValueError: bad total
+rows written: 3
+2024-01-01 12:00:00 WARNING shutting down
+"""
+    failure = classify(output.rstrip(), 1, "python app.py")
+    assert (failure.kind, failure.error) == ("crash", "ValueError: bad total")
+
+
+def test_npm_says_that_a_test_failed_but_not_why() -> None:
+    output = "value 3 should be 4\nnpm ERR! Test failed.  See above for more details.\n"
+    assert classify(output, 1, "npm test").error == "value 3 should be 4"

@@ -93,3 +93,31 @@ def test_a_file_that_is_not_there_is_the_error(command: str, output: str, status
 def test_a_number_among_numbers_is_no_limit_of_a_service() -> None:
     output = "\n".join(map(str, range(400, 600)))
     assert classify(f"{output}\nERROR: it broke\n", 3, "seq 400 600").error == "ERROR: it broke"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat docs/guide.md",
+        "cd docs && sed -n 1,3p guide.md",
+        "git show HEAD:docs/guide.md",
+        "git diff | grep Error",
+        "awk 'NR == 1' docs/guide.md",
+    ],
+)
+def test_words_of_a_printed_file_are_no_cause(command: str) -> None:
+    output = "Error: Cannot find module 'x'\nconnection refused\n"
+    failure = classify(output, 0, command, unmet=("'yes' in stdout",))
+    assert (failure.kind, failure.error) == ("task_incomplete", "expected 'yes' in stdout")
+
+
+def test_what_a_printing_tool_says_of_itself_is_the_cause() -> None:
+    output = "cat: a.md: No such file or directory\n0\n"
+    failure = classify(output, 0, "cat a.md | wc -l", unmet=("stdout >= 1, got '0'",))
+    assert failure.error == "cat: a.md: No such file or directory"
+
+
+def test_a_negated_search_in_the_files_that_are_found_shows_their_content() -> None:
+    command = "! find src -name '*.py' | xargs grep SyntaxError"
+    failure = classify("src/app.py:SyntaxError: x\n", 1, command)
+    assert failure.type == "VERIFICATION_FAILED"

@@ -154,6 +154,10 @@ def samples(family: str) -> list[dict[str, Any]]:
         (Failure(error="<stdin>: a > b is not true"), "a > b is not true"),
         (Failure(error="python -m pytest: error: unrecognized arguments: --no-such-option"),
          "unrecognized arguments: --no-such-option"),
+        (Failure(error="error:", command="./x"), "`./x`: failed"),
+        (Failure("test_failure", error="FAIL", command="go test"), "`go test`: tests failed"),
+        (Failure("format_error", error="a.txt: FAILED"), "a.txt: FAILED"),
+        (Failure(error="… " + "a" * 90, command="./x"), "`./x`: failed"),
     ],
 )  # fmt: skip
 def test_a_title_carries_the_point(failure: Failure, expected: str) -> None:
