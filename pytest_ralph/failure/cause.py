@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_ralph.failure.causes import causes_in
-from pytest_ralph.failure.purpose import named_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +70,7 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    if _is_remark(context, finding):
+    if finding.verdict != "value" and finding.line in context.remarks:
         return False
     if ASSERTED.search(finding.error):
         return False
@@ -84,14 +83,6 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
-
-
-def _is_remark(context: FailureContext, finding: Finding) -> bool:
-    """Return whether a line is what a checker, or a check of the project, says about a place."""
-    if finding.verdict != "value" and finding.line in context.remarks:
-        return True
-    is_checked = named_role(context.stage_at(finding.line)) == "check"
-    return is_checked and finding.line in context.complaints
 
 
 def is_stated(finding: Finding) -> bool:

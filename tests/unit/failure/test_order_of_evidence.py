@@ -427,7 +427,13 @@ def test_what_is_marked_as_passed_in_brackets_is_no_cause(mark: str) -> None:
     assert classify(output, 1, "bash check.sh").kind == "test_failure"
 
 
-def test_a_check_of_the_project_speaks_about_its_files() -> None:
-    output = "docs/guide.md:3: environment variable FOO is not set in the example\n"
-    failure = classify(output, 1, "python check.py")
-    assert (failure.kind, failure.retryable) == ("lint_error", True)
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Makefile:3: *** REGION is not set, use make check REGION=eu-1.  Stop.\n",
+        "tools/check.sh: line 3: API_TOKEN: API_TOKEN must be set to reach the API\n",
+    ],
+)
+def test_what_a_check_needs_of_its_caller_is_no_finding(output: str) -> None:
+    failure = classify(output, 1, "bash tools/check.sh")
+    assert (failure.kind, failure.retryable) == ("unknown", False)
