@@ -890,3 +890,16 @@ def test_a_set_of_many_paths_is_asked_in_no_time() -> None:
     assert "vendor/package-7" not in many
 
     assert time.process_time() - began < 1
+def test_a_branch_may_have_an_unusual_space_in_its_name(repository: Repository, git: Git) -> None:
+    name = "a\N{IDEOGRAPHIC SPACE}b\N{LINE SEPARATOR}c"
+    commit = repository.commit({"a": "1\n"})
+    repository.run("branch", "a")
+    repository.run("switch", "-q", "-c", name)
+
+    position = git.position()
+    assert position.branch == name
+    assert position.refs == dict.fromkeys(
+        ("refs/heads/a", f"refs/heads/{name}", "refs/heads/main"), commit
+    )
+
+
