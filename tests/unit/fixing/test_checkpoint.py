@@ -235,6 +235,18 @@ def test_only_the_project_in_a_repository_goes_back(repository: Repository, tmp_
 
 
 def test_an_ignored_file_in_the_way_is_left(repository: Repository, git: Git) -> None:
+def test_a_project_whose_name_looks_like_a_pattern_goes_back(
+    repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({":app/a": "1\n", "app/a": "1\n"})
+    git = Git(tmp_path / "project/:app", repository.environ)
+    repository.write({":app/a": "2\n", "app/a": "2\n"})
+
+    result = git.rollback("HEAD", [], "refs/ralph/foo/1.1/1")
+    assert result.written == ("a",)
+    assert repository.run("diff", "--name-only") == "app/a"
+
+
     good = repository.commit({"conf": "default\n", "d/x": "tracked\n", "a": "good\n"})
     repository.run("rm", "-q", "--cached", "conf", "d/x")
     repository.commit({".gitignore": "conf\nd\n", "a": "broken\n"})
