@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -114,6 +116,25 @@ def test_a_worktree_that_became_a_link_is_not_used_again(tmp_path: Path) -> None
         worktrees.close()
     assert (root / ".env").read_text() == "KEY=1\n"
     assert shell(root, "git fsck; git status --porcelain") == ""
+
+
+def test_a_copied_directory_has_no_sockets_and_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell(tmp_path, KINDS["usual"])
+    root = tmp_path / "project"
+    shell(root, f"echo cache > .gitignore; {COMMIT}; mkdir cache; >cache/a; ln -s no cache/link")
+    os.mkfifo(root / "cache/pipe")
+    # The whole path may be too long for a socket.
+    monkeypatch.chdir(root / "cache")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    worktrees = Worktrees(root, tmp_path / ".ralph", copy=["cache"])
+    try:
+        worktree = worktrees.create()
+        assert sorted(os.listdir(worktree.root / "cache")) == ["a", "link"]
+    finally:
+        worktrees.close()
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a/" + "b" * 300, "a" * 300 + "/*.py"])
