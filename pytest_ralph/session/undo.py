@@ -76,8 +76,9 @@ def _undo_run(config: pytest.Config) -> int:
     directories, problems = put_back_modes(root, mode_changes, keep_in)
     result = result._replace(problems=(*result.problems, *problems))
     restored = [*result.restored, *directories]
-    reopened, not_reopened = _reopen_tasks(root, directory, restored)
-    if restored or not result.problems:
+    reopened, not_reopened = _reopen_tasks(root, directory, [*restored, *result.as_before])
+    is_undone = bool(restored) or not result.problems
+    if is_undone and not result.is_unfinished:
         mark_undone(directory)
 
     write = _writer(config, mask)
@@ -90,6 +91,8 @@ def _undo_run(config: pytest.Config) -> int:
     _print_reopened(write, reopened, not_reopened)
     if is_redo:
         write("tasks that were reopened stay open until they pass again")
+    if result.is_unfinished:
+        write(f"to try the rest again: pytest --ralph-undo {directory.name}")
     if restored:
         purpose = "to undo it again" if is_redo else "to get back what was undone"
         write(f"{purpose}: pytest --ralph-undo {kept_name}")
