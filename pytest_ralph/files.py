@@ -193,6 +193,18 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
         raise
 
 
+def take_over_owner(descriptor: int, name: str, directory: int) -> None:
+    """Give a new file the owner and group of the file that it is going to replace, if there is one.
+
+    Each as far as that is permitted: root can work on files of others, as in many containers.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+            with contextlib.suppress(OSError):
+                os.fchown(descriptor, owner, group)
+
+
 def _shortened(name: str) -> str:
     """Return the beginning of a file name: with more in it, it would be too long for a name."""
     return os.fsencode(name)[:LONGEST_NAME].decode("utf-8", "ignore")
@@ -441,6 +453,7 @@ def _replace(
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
+                take_over_owner(descriptor, place.name, directory)
                 with contextlib.suppress(FileNotFoundError):
                     old = os.stat(place.name, dir_fd=directory, follow_symlinks=False)
                     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
