@@ -906,6 +906,22 @@ def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, 
         assert sorted(directory.glob("ralph*")) == [other, own]
 
 
+def test_a_scratch_directory_may_be_swept_before_it_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, which takes it for that of a killed run."""
+    acquire = disk.FileLock.acquire
+
+    def late(lock: disk.FileLock) -> None:
+        monkeypatch.undo()
+        lock.path.parent.rmdir()
+        acquire(lock)
+
+    monkeypatch.setattr(disk.FileLock, "acquire", late)
+    with scratch_directory(tmp_path) as directory:
+        assert [*tmp_path.iterdir()] == [directory]
+
+
 def test_a_change_that_was_taken_back_does_not_count(
     repository: Repository, git: Git, tmp_path: Path
 ) -> None:
