@@ -297,6 +297,17 @@ def test_a_long_name_of_long_characters(tmp_path: Path) -> None:
     assert not killed.exists()
 
 
+def test_projects_far_below_the_repository_have_directories(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").touch()
+    deep = tmp_path / "/".join(["directory"] * 40)
+    places = {disk.lasting_directory(deep / name, "backups") for name in ("one", "two")}
+    assert len(places) == 2
+    for place in places:
+        place.mkdir(parents=True)
+        assert place.parent == tmp_path / ".git/ralph"
+
+
 def test_a_refused_directory_leaves_no_descriptor_open(tmp_path: Path) -> None:
     before = len(list(Path("/dev/fd").iterdir()))
 
