@@ -89,6 +89,15 @@ def _remove(lock: FileLock) -> None:
 
 
 def remove_directory(path: Path) -> None:
+def remove_special_files(directory: str | Path) -> None:
+    """Remove the sockets, pipes and devices below a directory, of which git takes no notice."""
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            remove_special_files(entry.path)
+        elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+            Path(entry.path).unlink()
+
+
     """Remove a directory with everything in it, also what an executor made read-only."""
     shutil.rmtree(path, ignore_errors=True)
     if not path.exists():
