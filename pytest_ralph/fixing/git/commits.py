@@ -1,19 +1,22 @@
 """Commit exactly the given paths, whatever the user's index holds.
 
-The commit is made with an index of its own that starts as a copy of HEAD, so that a version which
-the user staged neither gets into the commit nor is lost, and so that paths which an agent removed
-or renamed with git are found.
+The commit is made with an index of its own that starts with the files of HEAD, so that a version
+which the user staged neither gets into the commit nor is lost, and so that paths which an agent
+removed or renamed with git are found.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git.command import null_separated
 from pytest_ralph.fixing.git.index import (
+    flagged_paths,
     index_lines,
     read_index,
     read_tree,
@@ -58,7 +61,9 @@ def commit_paths(
     # Hooks may take long, and a run that is killed meanwhile leaves the directory to be swept.
     with scratch_directory(git_dir) as scratch:
         env = {"GIT_INDEX_FILE": str(scratch / "index")}
-        _stage(git, env, parent, paths, versions)
+        if parent is not None:
+            _read_files_of(parent, git, git_dir / "index", env)
+        _stage(git, env, paths, versions)
         to_commit = read_index(git, *paths, env=env)
         index = read_index(git, *paths)
         new = {path: entry for path, entry in index.items() if path not in head}
@@ -86,17 +91,25 @@ def commit_paths(
         set_index(git, not_staged, _with_flags(committed, index))
 
 
+def _read_files_of(commit: str, git: GitCommand, users_index: Path, env: Mapping[str, str]) -> None:
+    """Make the index that `env` selects that of a commit, with the times of the user's index.
+
+    Without them, `git commit` would read all files of the repository, through their filters.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copy2(users_index, env["GIT_INDEX_FILE"])
+    git("read-tree", "-i", "-m", commit, env=env)
+
+
 def _stage(
-    git: GitCommand,
-    env: Mapping[str, str],
-    parent: str | None,
-    paths: Sequence[str],
-    versions: ToCommit,
+    git: GitCommand, env: Mapping[str, str], paths: Sequence[str], versions: ToCommit
 ) -> None:
-    """Make the index that `env` selects what is to be committed on top of `parent`."""
-    if parent is not None:
-        git("read-tree", parent, env=env)
+    """Add what is to be committed to the index that `env` selects."""
     as_they_are = [path for path in paths if path not in versions]
+    # git takes files with a flag for unchanged, or for removed.
+    for flag, flagged in flagged_paths(as_they_are, read_index(git, *paths, env=env)).items():
+        option = flag.replace("--", "--no-")
+        git("update-index", option, "-z", "--stdin", stdin=null_separated(flagged), env=env)
     stage_files(git, git.directory, as_they_are, env)
     if not versions:
         return

@@ -576,6 +576,19 @@ def test_a_commit_takes_few_calls_of_git(repository: Repository, tmp_path: Path)
     assert trace.read_text().count("built-in: git update-index") == 4
 
 
+def test_a_commit_reads_no_other_files(repository: Repository, git: Git, tmp_path: Path) -> None:
+    """In a repository with many large files, their filter would take minutes."""
+    repository.run("config", "filter.slow.clean", f"cat; echo %f >> {tmp_path}/read")
+    repository.write({".gitattributes": "*.bin filter=slow\n", "a": "1\n", "large.bin": "1\n"})
+    os.utime(repository.root / "large.bin", (1, 1))
+    repository.commit({})
+    (tmp_path / "read").unlink()
+
+    repository.write({"a": "2\n"})
+    assert git.commit("x", [repository.root / "a"])
+    assert not (tmp_path / "read").exists()
+
+
 def test_no_change_makes_no_commit(repository: Repository, git: Git) -> None:
     head = repository.commit({"a": "1\n"})
     assert git.commit("x", [repository.root]) is None
