@@ -455,6 +455,17 @@ def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def test_a_run_before_the_repository_is_undone(ran: Project) -> None:
+    ran.repository()
+    assert ran.pytester.runpytest("--ralph-undo").ret == 0
+    assert (ran.root / "new.txt").read_text() == "broken\n"
+
+    # A redo is found there, too.
+    name = next((ran.root / ".ralph/backups").glob("*-undone")).name
+    assert ran.pytester.runpytest("--ralph-undo", name).ret == 0
+    assert (ran.root / "new.txt").read_text() == "fixed\n"
+
+
 def test_a_path_does_not_limit_the_undo(ran: Project) -> None:
     result = ran.pytester.runpytest("--ralph-undo", "specs/demo")
 
