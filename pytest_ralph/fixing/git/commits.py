@@ -79,16 +79,22 @@ def commit_paths(
                     "somebody else made a commit or switched the branch at the same time"
                 )
             result = git.run("commit", "-q", f"--message={message}", env=env)
-            if result.status != 0:
-                raise GitError(_why_no_commit(result.stdout + result.stderr))
-        except BaseException:
-            # Also if a hook hangs, maybe one that runs after the commit, or the run is interrupted.
+        except BaseException as error:
+            # Also if a hook hangs, or the run is interrupted.
             _unstage(git, not_staged, to_commit, index)
+            if isinstance(error, GitError) and _is_made(git, parent, env):
+                # A hook that runs after the commit hangs.
+                return
             raise
+        if result.status != 0:
+            _unstage(git, not_staged, to_commit, index)
+            raise GitError(_why_no_commit(result.stdout + result.stderr))
         committed = read_index(git, *paths, env=env)
     if committed != to_commit:
-        # A hook changed files and added them.
-        set_index(git, not_staged, _with_flags(committed, index))
+        # A hook changed files and added them. The commit is made, also while another process holds
+        # the index.
+        with contextlib.suppress(GitError):
+            set_index(git, not_staged, _with_flags(committed, index))
 
 
 def _read_files_of(commit: str, git: GitCommand, users_index: Path, env: Mapping[str, str]) -> None:
@@ -128,6 +134,14 @@ def _not_staged(paths: Sequence[str], index: Index, head: Index, to_commit: Inde
         if entry in (head.get(path), to_commit.get(path)):
             found.append(path)
     return found
+
+
+def _is_made(git: GitCommand, parent: str | None, env: Mapping[str, str]) -> bool:
+    """Return whether HEAD is a commit on top of `parent` of the index that `env` selects."""
+    head = git.commit_id("HEAD")
+    if head in (None, parent) or git.commit_id("HEAD~1") != parent:
+        return False
+    return git("rev-parse", "HEAD^{tree}") == git("write-tree", env=env)
 
 
 def _unstage(git: GitCommand, paths: Sequence[str], to_commit: Index, before: Index) -> None:

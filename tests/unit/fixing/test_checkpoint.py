@@ -664,6 +664,19 @@ def add_hook(repository: Repository, name: str, script: str) -> None:
     hook.chmod(0o755)
 
 
+def test_a_hook_that_hangs_after_the_commit_takes_nothing_back(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = repository.commit({"a": "1\n"})
+    add_hook(repository, "post-commit", "sleep 60")
+    repository.write({"a": "2\n"})
+    monkeypatch.setattr(gitcommand, "TIME_LIMIT", 1.0)
+
+    commit = git.commit("x", [repository.root / "a"])
+    assert commit == repository.run("rev-parse", "HEAD") != head
+    assert repository.run("status", "--porcelain") == ""
+
+
 def test_a_hook_that_is_interrupted_puts_edits_back(repository: Repository, git: Git) -> None:
     """Such as that of pre-commit, which sets aside what is not committed."""
     repository.commit({"a": "1\n", "b": "1\n"})
