@@ -55,7 +55,7 @@ _LOCK_PAUSE = 0.01
 # What the system answers for a lock where the file system has none, such as NFS without a daemon.
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 
-# Bytes of a file name that are part of the name of the temporary file beside it.
+# Bytes of a name or path that become part of another file name as they are.
 LONGEST_NAME = 100
 
 on_fault_point: Callable[[str], None] | None = None
@@ -100,12 +100,18 @@ def lasting_directory(root: Path, name: str) -> Path:
             continue
         if not os.access(git_dir, os.W_OK):
             break
-        # Several projects may share a repository.
-        below = str(root.relative_to(directory)).replace("%", "%25").replace("/", "%2F")
         if root != directory:
-            name = f"{name}-{below}"
+            # Several projects may share a repository.
+            name = f"{name}-{_as_name(root.relative_to(directory))}"
         return git_dir / OUR_GIT_DIRECTORY / name
     return root / RALPH_DIRECTORY / name
+
+
+def _as_name(path: Path) -> str:
+    """Return a file name that stands for a path; for one that is too long, a hash of it."""
+    name = str(path).replace("%", "%25").replace("/", "%2F")
+    data = os.fsencode(name)
+    return name if len(data) <= LONGEST_NAME else hashlib.sha256(data).hexdigest()
 
 
 def our_directories(root: Path) -> tuple[Path, ...]:
@@ -191,6 +197,18 @@ def replacing(place: Path, directory: int) -> Iterator[str]:
         if isinstance(error, OSError) and error.filename == temporary:
             error.filename = str(place)
         raise
+
+
+def take_over_owner(descriptor: int, name: str, directory: int) -> None:
+    """Give a new file the owner and group of the file that it is going to replace, if there is one.
+
+    Each as far as that is permitted: root can work on files of others, as in many containers.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        old = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+            with contextlib.suppress(OSError):
+                os.fchown(descriptor, owner, group)
 
 
 def _shortened(name: str) -> str:
@@ -441,6 +459,7 @@ def _replace(
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
+                take_over_owner(descriptor, place.name, directory)
                 with contextlib.suppress(FileNotFoundError):
                     old = os.stat(place.name, dir_fd=directory, follow_symlinks=False)
                     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))

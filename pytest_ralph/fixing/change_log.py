@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.fixing.file_state import (
     Change,
     FileState,
+    is_same,
     is_same_now,
     is_too_large,
     kept_state,
@@ -30,10 +31,19 @@ IGNORED_FILES = "ignored files"
 
 
 class UndoResult(NamedTuple):
-    """What `undo_changes` did: paths that were put back, and lines about those that were not."""
+    """What `undo_changes` did.
+
+    restored: The paths that were put back.
+    problems: A line about each path that was not.
+    as_before: The paths that had been put back before, such as by an undo that was killed.
+    is_unfinished: Whether a path could not be put back for a reason that may pass, such as a disk
+        that is full.
+    """
 
     restored: tuple[str, ...]
     problems: tuple[str, ...]
+    as_before: tuple[str, ...]
+    is_unfinished: bool
 
 
 def append_changes(directory: Path, changes: Iterable[Change], owner: str) -> None:
@@ -95,10 +105,14 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
     """
     to_undo = []
     problems = []
+    as_before = []
     ignored = {change.path for change in read_changes(directory, IGNORED_FILES)}
     for change in _net_changes(directory):
         path = change.path
+        if is_same(change.before, change.after):
+            continue
         if is_same_now(root, path, change.before):
+            as_before.append(path)
             continue
         if not is_same_now(root, path, change.after):
             # Most ignored files are written again by the next command, such as caches.
@@ -116,7 +130,7 @@ def undo_changes(root: Path, directory: Path, keep_in: Path | None = None) -> Un
     left = put_back_or_tell(root, to_undo)
     problems += [f"{path}: {reason}" for path, reason in left.items()]
     restored = tuple(change.path for change in to_undo if change.path not in left)
-    return UndoResult(restored, tuple(problems))
+    return UndoResult(restored, tuple(problems), tuple(as_before), is_unfinished=bool(left))
 
 
 def _net_changes(directory: Path) -> list[Change]:

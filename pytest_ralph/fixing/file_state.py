@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_ralph.files import (
     open_directory,
     replacing,
+    take_over_owner,
 )
 
 if TYPE_CHECKING:
@@ -323,6 +324,7 @@ def write_state(root: Path, path: str, state: FileState | None) -> None:
             descriptor = os.open(temporary, flags, 0o600, dir_fd=directory)
             with os.fdopen(descriptor, "wb") as writer:
                 shutil.copyfileobj(content, writer)
+                take_over_owner(descriptor, place.name, directory)
                 os.fchmod(descriptor, stat.S_IMODE(state.mode))
         os.utime(temporary, ns=(state.modified, state.modified), dir_fd=directory)
 

@@ -84,6 +84,8 @@ class Snapshots:
         self._logs: set[str] | None = None
         # How often somebody else removed the copies.
         self.losses = 0
+        # Why the last snapshot lacks new files; empty if it has all.
+        self.listing_error = ""
         # The content of copies that are written again then: the files of specs.
         self._kept_contents: dict[Path, bytes] = {}
 
@@ -156,9 +158,11 @@ class Snapshots:
 
         try:
             paths = self._list_files()
-        except GitError:
+            self.listing_error = ""
+        except GitError as error:
             # An executor may have removed the repository.
             paths = tuple(self._last)
+            self.listing_error = str(error)
         return self._states([path for path in paths if path not in self._logs])
 
     def _entries(self) -> dict[str, os.DirEntry[str]]:

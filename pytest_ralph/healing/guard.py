@@ -182,6 +182,10 @@ class Guard:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}; {COPIES_LOST}")
         elif self._our_directory() != before.our_directory:
             findings.append(f"removed {RALPH_DIRECTORY}: {LOGS_LOST}")
+        if tree.snapshots.listing_error:
+            findings.append(
+                f"may have added files that are not known: {tree.snapshots.listing_error}"
+            )
         tree.record_directory_modes(before.directory_modes)
         removed = tree.record_ignored(before.ignored)
         if removed:

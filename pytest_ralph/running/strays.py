@@ -181,11 +181,15 @@ def git_mark(run: int) -> dict[str, str]:
 
 
 def _end_git(run: int) -> None:
-    """End git, by a signal at which it removes its lock files, then what ignores that."""
+    """End git, by a signal at which it removes its lock files, then what ignores that.
+
+    A hook such as that of pre-commit puts back the edits that it has set aside only if it is
+    interrupted.
+    """
     deadline = time.monotonic() + GIT_GRACE
     found = _git_of(run)
     for pid in found:
-        _signal(pid, signal.SIGTERM)
+        _signal(pid, signal.SIGINT)
     while found and time.monotonic() < deadline:
         time.sleep(0.02)
         found = _git_of(run)

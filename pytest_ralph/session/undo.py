@@ -11,7 +11,13 @@ import pytest
 # Before a run begins there is no public way to a terminal writer.
 from _pytest.config import create_terminal_writer
 
-from pytest_ralph.files import LOCKS_NAME, backups_directory, lasting_directory
+from pytest_ralph.files import (
+    BACKUPS_NAME,
+    LOCKS_NAME,
+    RALPH_DIRECTORY,
+    backups_directory,
+    lasting_directory,
+)
 from pytest_ralph.fixing.change_log import LIST_NAME, mark_undone, read_changes, undo_changes
 from pytest_ralph.fixing.directory_modes import passable, put_back_modes, read_mode_changes
 from pytest_ralph.fixing.errors import GitError
@@ -62,7 +68,7 @@ def undo_run(config: pytest.Config) -> int:
 def _undo_run(config: pytest.Config) -> int:
     root = config.rootpath
     mask = _mask(config)
-    directory = _find_run(config, backups_directory(root))
+    directory = _find_run(config, _backups(root))
     run_name = directory.name.removesuffix(UNDONE_SUFFIX)
     is_redo = run_name != directory.name
     kept_name = run_name if is_redo else f"{run_name}{UNDONE_SUFFIX}"
@@ -76,8 +82,9 @@ def _undo_run(config: pytest.Config) -> int:
     directories, problems = put_back_modes(root, mode_changes, keep_in)
     result = result._replace(problems=(*result.problems, *problems))
     restored = [*result.restored, *directories]
-    reopened, not_reopened = _reopen_tasks(root, directory, restored)
-    if restored or not result.problems:
+    reopened, not_reopened = _reopen_tasks(root, directory, [*restored, *result.as_before])
+    is_undone = bool(restored) or not result.problems
+    if is_undone and not result.is_unfinished:
         mark_undone(directory)
 
     write = _writer(config, mask)
@@ -90,6 +97,8 @@ def _undo_run(config: pytest.Config) -> int:
     _print_reopened(write, reopened, not_reopened)
     if is_redo:
         write("tasks that were reopened stay open until they pass again")
+    if result.is_unfinished:
+        write(f"to try the rest again: pytest --ralph-undo {directory.name}")
     if restored:
         purpose = "to undo it again" if is_redo else "to get back what was undone"
         write(f"{purpose}: pytest --ralph-undo {kept_name}")
@@ -209,11 +218,17 @@ def _is_path(config: pytest.Config) -> bool:
     return (config.rootpath / name).exists()
 
 
-def _find_run(config: pytest.Config, backups: Path) -> Path:
+def _backups(root: Path) -> set[Path]:
+    """Return where the copies of runs are: the project may not always have been in a repository."""
+    return {backups_directory(root), root / RALPH_DIRECTORY / BACKUPS_NAME}
+
+
+def _find_run(config: pytest.Config, backups: Iterable[Path]) -> Path:
     """Return the directory of the run to undo. Raise UsageError if there is none."""
     # Runs that are undone have no list of this name. By time, as a redo is newer than its run, and
     # two runs may begin in the same second, which is all that their names tell.
-    lists = sorted(backups.glob(f"*/{LIST_NAME}"), key=lambda path: path.stat().st_mtime_ns)
+    lists = [path for place in backups for path in place.glob(f"*/{LIST_NAME}")]
+    lists.sort(key=lambda path: path.stat().st_mtime_ns)
     runs = {path.parent.name: path.parent for path in lists}
     name = config.getoption("ralph_undo")
     if name == LAST or _is_path(config):

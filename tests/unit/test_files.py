@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,26 @@ def test_permissions_are_kept(tmp_path: Path) -> None:
     path.chmod(0o640)
     disk.write_atomically(path, "new")
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() != 0, reason="only root can give a file away"
+)
+def test_a_file_of_somebody_else_stays_theirs(tmp_path: Path) -> None:
+    """In a container, root often works on the files of the user outside."""
+    path = tmp_path / "file"
+    path.write_text("old")
+    os.chown(path, 1234, 5678)
+    disk.write_atomically(path, "new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
+
+    after = state_of(path)
+    (tmp_path / "copy").write_text("old")
+    assert after is not None
+    before = after._replace(size=3, copy=str(tmp_path / "copy"))
+    assert put_back(tmp_path, [Change("file", before, after)]) == ()
+    assert path.read_text() == "old"
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
 
 
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
@@ -274,6 +295,17 @@ def test_a_long_name_of_long_characters(tmp_path: Path) -> None:
 
     assert path.read_text() == "text"
     assert not killed.exists()
+
+
+def test_projects_far_below_the_repository_have_directories(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").touch()
+    deep = tmp_path / "/".join(["directory"] * 40)
+    places = {disk.lasting_directory(deep / name, "backups") for name in ("one", "two")}
+    assert len(places) == 2
+    for place in places:
+        place.mkdir(parents=True)
+        assert place.parent == tmp_path / ".git/ralph"
 
 
 def test_a_refused_directory_leaves_no_descriptor_open(tmp_path: Path) -> None:

@@ -228,12 +228,13 @@ class Git:
             location = self._location
             require_no_operation(location.top, location.git_dir)
             committed = committed or {}
+            parent = self.head()
             changed = self.uncommitted([*paths, *(self.root / path for path in committed)])
             if not changed:
                 return None
             require_usable_index(self._git, location.git_dir)
             in_repository = [location.prefix + path for path in changed]
-            head = read_tree(self._top, "HEAD", in_repository)
+            head = {} if parent is None else read_tree(self._top, parent, in_repository)
             own_versions = OwnVersions(self._top, location.prefix, head, committed)
             versions = own_versions.find(changed, changes, task_files)
             given = {self._in_repository(path): text for path, text in (texts or {}).items()}
@@ -245,9 +246,11 @@ class Git:
             if versions == {path: head.get(path) for path in in_repository}:
                 # What differs from HEAD are edits of the user.
                 return None
-            if self.head() is None:
+            if parent is None:
                 self._began_branch = True
-            commit_paths(self._top, location.git_dir, message, in_repository, head, versions)
+            commit_paths(
+                self._top, location.git_dir, message, in_repository, parent, head, versions
+            )
             return self.head()
 
     def read_head(self, file: Path) -> bytes | None:
@@ -258,7 +261,11 @@ class Git:
         return os.fsencode(stored.stdout)
 
     def uncommitted(self, paths: Collection[Path]) -> tuple[str, ...]:
-        """Return which files in `paths` differ from HEAD, relative to the root."""
+        """Return which files in `paths` differ from HEAD, relative to the root.
+
+        A directory does not stand for files of which git was told to ignore the changes, such as
+        those that a sparse checkout leaves out.
+        """
         wanted = PathSet.of(self.root, paths)
         with self._lock, scratch_directory(self._location.git_dir) as scratch:
             # No object is written, and the user's index stays as it is.
@@ -270,9 +277,11 @@ class Git:
             if head is not None:
                 self._git("read-tree", head, env=env)
             in_head = self._git.listed("ls-files", "-z", env=env)
+            index = read_index(self._git)
+            hidden = {path for path, entry in index.items() if entry.has_flags} - wanted.paths
             candidates = []
             for path in sorted({*in_head, *self.listing.files()}):
-                if path not in wanted or _is_private(path):
+                if path not in wanted or path in hidden or _is_private(path):
                     continue
                 if not is_too_large(self.root / path):
                     candidates.append(path)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import subprocess
+import time
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from pytest_ralph.files import read_or_empty
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.running.process import exit_descriptor
 from pytest_ralph.running.strays import start_unmarked
@@ -61,6 +64,13 @@ OWN_AUTHOR = {
 
 # `git commit` runs the project's hooks, and a hook that hangs must not block the whole run.
 TIME_LIMIT = 600.0
+# Seconds between two looks at a git that has not ended.
+PIPE_CHECK = 1.0
+# Seconds that git and its hooks have to end by themselves when they are interrupted.
+GRACE = 5.0
+GRACE_PAUSE = 0.01
+# Where a process of Linux sleeps that opens a pipe (FIFO) which no other process has open.
+WAITS_FOR_PIPE = "wait_for_partner"
 
 ERROR_LINE = regex(r"(?i)^(?:fatal|error):")
 MESSAGE_PREFIX = regex(r"(?i)^(?:fatal|error|warning|hint):\s*")
@@ -131,7 +141,7 @@ class GitCommand(NamedTuple):
                 ended = _has_ended(process.pid)
             finally:
                 # Unless it has ended: it hangs, or the run is interrupted.
-                _kill(process)
+                _end(process)
             if not ended:
                 raise GitError(f"git {arguments[0]} did not finish within {TIME_LIMIT:.0f} s")
             out.seek(0)
@@ -235,18 +245,54 @@ def _unnamed_file() -> IO[bytes]:
 
 
 def _has_ended(pid: int) -> bool:
-    """Wait for a process; return whether it has ended within the time limit."""
+    """Wait for git; return whether it has ended within the time limit.
+
+    Raise GitError if it waits for a pipe, as it would if one is in the place of a .gitignore.
+    """
+    deadline = time.monotonic() + TIME_LIMIT
     descriptor = exit_descriptor(pid)
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        return bool(poll.poll(TIME_LIMIT * 1000))
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if poll.poll(min(left, PIPE_CHECK) * 1000):
+                return True
+            if read_or_empty(Path(f"/proc/{pid}/wchan")) == WAITS_FOR_PIPE:
+                raise GitError("a pipe (FIFO) is in the place of a file that git reads")
     finally:
         os.close(descriptor)
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill git with everything it has started, unless it has ended."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git with everything it has started, unless it has ended.
+
+    They are interrupted first: git removes its lock files then, and a hook that has set edits of
+    the user aside puts them back.
+    """
+    if process.poll() is not None:
+        return
+    deadline = time.monotonic() + GRACE
+    try:
+        os.killpg(process.pid, signal.SIGINT)
+        while time.monotonic() < deadline and _is_at_work(process):
+            time.sleep(GRACE_PAUSE)
+    finally:
+        # Also if the user interrupts the wait.
+        if _is_at_work(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _is_at_work(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether git is running, or anything it has started in its process group."""
+    if process.poll() is None:
+        return True
+    try:
+        os.killpg(process.pid, 0)
+    except OSError:
+        return False
+    return True

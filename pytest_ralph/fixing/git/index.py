@@ -106,7 +106,7 @@ def read_tree(git: GitCommand, commit: str, paths: Collection[str]) -> Index:
 def read_diff(git: GitCommand, command: str, *arguments: str) -> Versions:
     """Return the files that one of git's diff commands finds changed, in both versions."""
     options = ("-z", "--raw", "--no-renames", "--no-abbrev")
-    parts = git.listed(command, *options, *arguments)
+    parts = git.listed(command, *options, *arguments, env=LITERAL)
     versions = {}
     for header, path in zip(parts[::2], parts[1::2], strict=True):
         old_mode, mode, old_identity, identity, _ = header.lstrip(":").split(" ")

@@ -110,7 +110,7 @@ class KeptState:
             if change.after.is_link:
                 target = os.fsencode(change.after.target)
                 blobs[change.path] = write_blob(self._git, target)
-            elif "\n" in change.path or change.path.startswith('"'):
+            elif "\n" in change.path or change.path.startswith('"') or change.path.endswith("\r"):
                 # git would read these names differently from its standard input.
                 content = (self._git.directory / change.path).read_bytes()
                 blobs[change.path] = write_blob(self._git, content)

@@ -41,6 +41,8 @@ SCRIPT_HEADING = """\
 # One commit per task that passed. Read this script, then run it. Later tasks are appended.
 set -e
 cd "$(dirname "$0")"/{root}
+# A name like [id].tsx is no pattern.
+export GIT_LITERAL_PATHSPECS=1
 
 is_listed() {{
     test -n "$(git ls-files -- "$1")"

@@ -37,10 +37,11 @@ def read_position(git: GitCommand) -> GitPosition:
     listed = git("for-each-ref", "--format=%(objectname) %(refname) %(HEAD)", BRANCHES, STASH)
     refs = {}
     head = ""
-    for line in listed.splitlines():
-        commit, name, *star = line.split()
+    # A name may have any space in it but the ordinary one.
+    for line in listed.split("\n")[:-1]:
+        commit, name, star = line.split(" ", 2)
         refs[name] = commit
-        if star:
+        if star == "*":
             head = name
     if head:
         return GitPosition(head.removeprefix(BRANCHES), refs[head], refs)

@@ -16,7 +16,7 @@ from pytest_ralph.files import GITIGNORE_NAME, fault_point
 from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.file_state import Change, is_same_now, put_back, state_below, state_of
 from pytest_ralph.fixing.git.command import GitCommand, null_separated
-from pytest_ralph.fixing.git.index import Index, read_diff, read_index, set_index
+from pytest_ralph.fixing.git.index import LITERAL, Index, read_diff, read_index, set_index
 from pytest_ralph.fixing.git.kept_state import SCRIPT_NAME, KeptState
 from pytest_ralph.fixing.snapshot import MAX_FILE_SIZE, MAX_TOTAL_SIZE, Snapshot
 
@@ -76,7 +76,8 @@ def target_of_commit(git: GitCommand, commit: str, prefix: str, scratch: Path) -
     in_commit = [path for path, entry in wanted.items() if entry is not None]
     files = _check_out(git, commit, in_commit, scratch)
 
-    untracked = set(git.listed("ls-files", "-o", "-z", "--exclude-standard", "--", scope))
+    options = ("-o", "-z", "--exclude-standard", "--", scope)
+    untracked = set(git.listed("ls-files", *options, env=LITERAL))
     index = read_index(git, scope)
     changes = []
     for path in sorted(untracked.union(wanted)):
@@ -234,7 +235,7 @@ class Rollback:
 
     def _ignored_files(self) -> set[str]:
         options = ("ls-files", "-o", "-i", "-z", "--exclude-standard", "--directory")
-        return set(self._git.listed(*options, "--", self._prefix or "."))
+        return set(self._git.listed(*options, "--", self._prefix or ".", env=LITERAL))
 
     def _ignored(self, paths: Collection[str]) -> set[str]:
         """Return those of `paths` that git ignores."""

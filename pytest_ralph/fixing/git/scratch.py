@@ -26,17 +26,30 @@ def scratch_directory(git_dir: Path) -> Iterator[Path]:
 
     Raise GitError if it cannot be created: git could not write anything either.
     """
-    directory = git_dir / f"ralph-{os.urandom(8).hex()}"
+    directory, lock = _locked_directory(git_dir)
     try:
-        directory.mkdir()
-    except OSError as error:
-        raise GitError(f"{git_dir.name} cannot be written: {error.strerror or error}") from error
-    try:
-        # A process id would say nothing to a run in another container.
-        with FileLock(directory / LOCK_NAME):
-            yield directory
+        yield directory
     finally:
+        lock.release()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _locked_directory(git_dir: Path) -> tuple[Path, FileLock]:
+    while True:
+        directory = git_dir / f"ralph-{os.urandom(8).hex()}"
+        # A process id would say nothing to a run in another container.
+        lock = FileLock(directory / LOCK_NAME)
+        try:
+            directory.mkdir()
+        except OSError as error:
+            reason = error.strerror or error
+            raise GitError(f"{git_dir.name} cannot be written: {reason}") from error
+        try:
+            lock.acquire()
+        except FileNotFoundError:
+            # Another process has removed it: it was not locked yet, and looked abandoned.
+            continue
+        return directory, lock
 
 
 def sweep_scratch(git_dir: Path) -> None:

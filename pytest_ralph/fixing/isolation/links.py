@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import shutil
+import stat
 from typing import TYPE_CHECKING
 
 from pytest_ralph.files import RALPH_DIRECTORY
@@ -94,9 +95,19 @@ def _link(source: Path, target: Path) -> None:
         target.symlink_to(source)
 
 
+def _special_files(directory: str, names: Iterable[str]) -> list[str]:
+    """Return the sockets, pipes and devices in a directory: a copy of them would be of no use."""
+    special = []
+    for name in names:
+        mode = os.lstat(os.path.join(directory, name)).st_mode  # noqa: PTH118 - as copytree has it
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+            special.append(name)
+    return special
+
+
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir() and not source.is_symlink():
-        shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(source, target, symlinks=True, ignore=_special_files, dirs_exist_ok=True)
     else:
         shutil.copy2(source, target, follow_symlinks=False)

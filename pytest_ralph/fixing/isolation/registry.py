@@ -51,8 +51,8 @@ class Registry:
         self.open()
         with self._threads:
             self._paths.append(path)
-            with self._lock.path.open("a", encoding="utf-8") as file:
-                file.write(f"{path}\n")
+            with self._lock.path.open("ab") as file:
+                file.write(os.fsencode(path) + b"\n")
 
     def remove(self, path: Path) -> None:
         """Forget a directory that has been removed. Its line in the file does no harm."""
@@ -79,13 +79,23 @@ class Registry:
                 lock.acquire()
             except OSError:
                 continue
-            yield file.stem, [Path(line) for line in file.read_text("utf-8").splitlines()]
+            lines = file.read_bytes().split(b"\n")[:-1]
+            yield file.stem, [Path(os.fsdecode(line)) for line in lines]
             _remove(lock)
 
 
 def _remove(lock: FileLock) -> None:
     lock.path.unlink(missing_ok=True)
     lock.release()
+
+
+def remove_special_files(directory: str | Path) -> None:
+    """Remove the sockets, pipes and devices below a directory, of which git takes no notice."""
+    for entry in os.scandir(directory):
+        if entry.is_dir(follow_symlinks=False):
+            remove_special_files(entry.path)
+        elif not entry.is_file(follow_symlinks=False) and not entry.is_symlink():
+            Path(entry.path).unlink()
 
 
 def remove_directory(path: Path) -> None:

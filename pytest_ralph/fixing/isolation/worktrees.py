@@ -43,7 +43,11 @@ from pytest_ralph.fixing.isolation.links import add_ignored
 from pytest_ralph.fixing.isolation.merge import Conflict, plan_merge
 from pytest_ralph.fixing.isolation.patch import keep_patch
 from pytest_ralph.fixing.isolation.project_state import ProjectState
-from pytest_ralph.fixing.isolation.registry import Registry, remove_directory
+from pytest_ralph.fixing.isolation.registry import (
+    Registry,
+    remove_directory,
+    remove_special_files,
+)
 from pytest_ralph.fixing.isolation.repository import borrow_repository
 from pytest_ralph.fixing.isolation.worktree import OBJECTS, START_INDEX, Worktree
 
@@ -149,6 +153,7 @@ class Worktrees:
             # git would clean where it leads to, which may be the project.
             raise GitError(f"{worktree.path.name} is a link now")
         worktree.git("clean", "-ffdxq")
+        remove_special_files(worktree.path)
         self._check_out(worktree)
         return worktree
 

@@ -189,6 +189,17 @@ def test_one_that_deletes_the_repository(one_task: Project) -> None:
     result.stdout.fnmatch_lines_random(["*1.3.1 made git unusable", "*changed *parser.txt"])
 
 
+def test_one_that_makes_git_wait_for_a_pipe(one_task: Project) -> None:
+    one_task.repository()
+    pipe = "mkdir new; touch new/file; mkfifo new/.gitignore; echo fixed > parser.txt"
+    result = one_task.run(executor=one_task.shell(pipe))
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines_random(
+        ["*1.3.1 may have added files that are not known: a pipe (FIFO) is in *", "*changed *"]
+    )
+
+
 def test_one_that_deletes_the_state(one_task: Project) -> None:
     result = one_task.run(
         executor=one_task.shell("rm specs/demo/.ralph-state.json; echo fixed > parser.txt")

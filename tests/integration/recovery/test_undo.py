@@ -364,6 +364,34 @@ def test_a_run_is_undone_once(ran: Project) -> None:
     result.stderr.fnmatch_lines(["*no run has changed anything that can be put back*"])
 
 
+def test_what_could_not_be_put_back_is_tried_again(ran: Project) -> None:
+    in_the_way = ran.root / "old.txt"
+    in_the_way.mkdir()
+    result = ran.pytester.runpytest("--ralph-undo")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["cannot put back old.txt: a link or directory is in the way"])
+    result.stdout.fnmatch_lines(["to try the rest again: pytest --ralph-undo *"])
+
+    in_the_way.rmdir()
+    result = ran.pytester.runpytest("--ralph-undo")
+    assert result.ret == 0
+    assert in_the_way.read_text() == "old\n"
+    assert (ran.root / "new.txt").read_text() == "broken\n"
+    assert not (ran.root / "made.txt").exists()
+
+
+def test_an_undo_that_was_killed_reopens_tasks_later(ran: Project) -> None:
+    """All files had been put back."""
+    ran.write("new.txt", "broken\n")
+    ran.write("old.txt", "old\n")
+    (ran.root / "made.txt").unlink()
+    assert "- [x] 1.1" in ran.tasks.read_text()
+
+    result = ran.pytester.runpytest("--ralph-undo")
+    result.stdout.fnmatch_lines(["reopened: 1.1*"])
+    assert "- [ ] 1.1" in ran.tasks.read_text()
+
+
 def test_an_unknown_run_is_a_usage_error(ran: Project) -> None:
     result = ran.pytester.runpytest("--ralph-undo", "yesterday")
 
@@ -425,6 +453,17 @@ def test_permissions_that_cannot_be_recorded_are_named(
 
 def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_run_before_the_repository_is_undone(ran: Project) -> None:
+    ran.repository()
+    assert ran.pytester.runpytest("--ralph-undo").ret == 0
+    assert (ran.root / "new.txt").read_text() == "broken\n"
+
+    # A redo is found there, too.
+    name = next((ran.root / ".ralph/backups").glob("*-undone")).name
+    assert ran.pytester.runpytest("--ralph-undo", name).ret == 0
+    assert (ran.root / "new.txt").read_text() == "fixed\n"
 
 
 def test_a_path_does_not_limit_the_undo(ran: Project) -> None:

@@ -147,6 +147,7 @@ def test_the_next_run_waits_for_workers_of_a_killed_one(
 HOOK = """\
 #!/bin/sh
 echo $$ > pid
+trap 'touch interrupted; exit 1' INT
 sleep 600 & wait
 """
 
@@ -170,6 +171,7 @@ def test_killed_pytest_ends_a_commit_and_its_hook(
     process.communicate(timeout=60)
 
     wait_for(lambda: not left_in(pytester.path), timeout=10)
+    assert (pytester.path / "interrupted").exists()
     assert list(pytester.path.glob(".git/ralph-*"))
     hook.unlink()
     going_on = start(pytester.path, *recovery)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pytest_ralph.fixing.errors import GitError
 from pytest_ralph.fixing.git import command as gitcommand
 from pytest_ralph.fixing.git.checkpoint import Git
 from pytest_ralph.fixing.git.command import GitCommand, GitResult
-from pytest_ralph.fixing.git.index import IndexFile, write_index_file
+from pytest_ralph.fixing.git.index import IndexFile, refresh_index, write_index_file
 from pytest_ralph.fixing.git.path_set import PathSet
 from pytest_ralph.fixing.git.scratch import scratch_directory
 from pytest_ralph.fixing.snapshot import Snapshots
@@ -232,6 +233,18 @@ def test_only_the_project_in_a_repository_goes_back(repository: Repository, tmp_
     result = git.rollback(good, [], git.refs.next("foo", "1"))
     assert (result.written, result.removed) == (("a",), ("new",))
     assert repository.run("status", "--porcelain") == "M  api/b\n?? api/new"
+
+
+def test_a_project_whose_name_looks_like_a_pattern_goes_back(
+    repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({":app/a": "1\n", "app/a": "1\n"})
+    git = Git(tmp_path / "project/:app", repository.environ)
+    repository.write({":app/a": "2\n", "app/a": "2\n"})
+
+    result = git.rollback("HEAD", [], "refs/ralph/foo/1.1/1")
+    assert result.written == ("a",)
+    assert repository.run("diff", "--name-only") == "app/a"
 
 
 def test_an_ignored_file_in_the_way_is_left(repository: Repository, git: Git) -> None:
@@ -563,6 +576,19 @@ def test_a_commit_takes_few_calls_of_git(repository: Repository, tmp_path: Path)
     assert trace.read_text().count("built-in: git update-index") == 4
 
 
+def test_a_commit_reads_no_other_files(repository: Repository, git: Git, tmp_path: Path) -> None:
+    """In a repository with many large files, their filter would take minutes."""
+    repository.run("config", "filter.slow.clean", f"cat; echo %f >> {tmp_path}/read")
+    repository.write({".gitattributes": "*.bin filter=slow\n", "a": "1\n", "large.bin": "1\n"})
+    os.utime(repository.root / "large.bin", (1, 1))
+    repository.commit({})
+    (tmp_path / "read").unlink()
+
+    repository.write({"a": "2\n"})
+    assert git.commit("x", [repository.root / "a"])
+    assert not (tmp_path / "read").exists()
+
+
 def test_no_change_makes_no_commit(repository: Repository, git: Git) -> None:
     head = repository.commit({"a": "1\n"})
     assert git.commit("x", [repository.root]) is None
@@ -629,6 +655,131 @@ def test_a_hanging_hook_leaves_the_index_alone(
         git.commit("x", [repository.root / "a"])
 
     assert repository.run("status", "--porcelain") == before
+
+
+def add_hook(repository: Repository, name: str, script: str) -> None:
+    hook = repository.root / ".git/hooks" / name
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\n{script}\n")
+    hook.chmod(0o755)
+
+
+def test_a_hook_that_hangs_after_the_commit_takes_nothing_back(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = repository.commit({"a": "1\n"})
+    add_hook(repository, "post-commit", "sleep 60")
+    repository.write({"a": "2\n"})
+    monkeypatch.setattr(gitcommand, "TIME_LIMIT", 1.0)
+
+    commit = git.commit("x", [repository.root / "a"])
+    assert commit == repository.run("rev-parse", "HEAD") != head
+    assert repository.run("status", "--porcelain") == ""
+
+
+def test_a_hook_that_is_interrupted_puts_edits_back(repository: Repository, git: Git) -> None:
+    """Such as that of pre-commit, which sets aside what is not committed."""
+    repository.commit({"a": "1\n", "b": "1\n"})
+    add_hook(
+        repository,
+        "pre-commit",
+        "mv b .git/b; trap 'mv .git/b b; exit 1' INT\ntouch .git/waits; sleep 60",
+    )
+    repository.write({"a": "task\n", "b": "user\n"})
+
+    def interrupt() -> None:
+        while not (repository.root / ".git/waits").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        git.commit("x", [repository.root / "a"])
+    assert (repository.root / "b").read_text() == "user\n"
+    assert repository.run("diff", "--name-only").split() == ["a", "b"]
+
+
+def test_an_interrupted_git_leaves_no_lock(repository: Repository) -> None:
+    repository.commit({".gitattributes": "a filter=slow\n", "a": "1\n"})
+    repository.run("config", "filter.slow.clean", "touch .git/waits; sleep 60")
+    os.utime(repository.root / "a", (1, 1))
+
+    def interrupt() -> None:
+        while not (repository.root / ".git/waits").exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        refresh_index(GitCommand.at(repository.root, repository.environ))
+    assert not (repository.root / ".git/index.lock").exists()
+
+
+@pytest.mark.parametrize("name", ["d/.gitignore", ".gitattributes"])
+def test_git_does_not_wait_for_a_pipe(repository: Repository, git: Git, name: str) -> None:
+    repository.commit({"d/a": "1\n"})
+    repository.write({"d/b": "1\n"})
+    os.mkfifo(repository.root / name)
+
+    started = time.monotonic()
+    with pytest.raises(GitError, match="a pipe"):
+        git.commit("x", [repository.root / "d"])
+    assert time.monotonic() - started < 15
+
+
+def test_a_commit_of_the_user_meanwhile_stays(
+    repository: Repository, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"a": "1\n", "b": "1\n"})
+    repository.write({"a": "task\n", "b": "user\n"})
+
+    def commit(point: str) -> None:
+        if point == "before git commit":
+            repository.run("commit", "-q", "-m", "user", "--", "b")
+
+    monkeypatch.setattr(disk, "on_fault_point", commit)
+    with pytest.raises(GitError, match="at the same time"):
+        git.commit("x", [repository.root / "a"])
+    assert repository.run("show", "HEAD:b") == "user"
+    assert repository.run("diff", "--name-only") == "a"
+    assert repository.run("diff", "--cached", "--name-only") == ""
+
+
+def test_nothing_is_staged_if_the_user_commits_during_a_hook(
+    repository: Repository, git: Git
+) -> None:
+    """The user's commit has what was staged for the one that fails."""
+    repository.commit({"a": "1\n"})
+    script = "unset GIT_INDEX_FILE; test -e .git/done && exit; touch .git/done; git commit -qm user"
+    add_hook(repository, "pre-commit", script)
+    repository.write({"a": "task\n"})
+
+    with pytest.raises(GitError, match="git refused the commit"):
+        git.commit("x", [repository.root / "a"])
+    assert repository.run("status", "--porcelain") == ""
+
+
+def test_a_directory_has_no_files_outside_a_sparse_checkout(
+    repository: Repository, git: Git
+) -> None:
+    repository.commit({"src/a/here": "1\n", "src/b/away": "1\n"})
+    repository.run("sparse-checkout", "set", "src/a")
+    repository.write({"src/a/here": "2\n"})
+
+    assert git.commit("x", [repository.root / "src"])
+    assert repository.run("show", "--format=", "--name-only") == "src/a/here"
+
+
+@pytest.mark.parametrize("flag", ["--skip-worktree", "--assume-unchanged"])
+def test_a_directory_has_no_edits_that_git_is_to_ignore(
+    repository: Repository, git: Git, flag: str
+) -> None:
+    repository.commit({"etc/a": "1\n", "etc/local": "1\n"})
+    repository.run("update-index", flag, "etc/local")
+    repository.write({"etc/a": "2\n", "etc/local": "private\n"})
+
+    assert git.commit("x", [repository.root / "etc"])
+    assert repository.run("show", "--format=", "--name-only") == "etc/a"
 
 
 def test_a_staged_version_stays_staged(repository: Repository, git: Git) -> None:
@@ -734,6 +885,8 @@ def test_a_hanging_git_is_ended_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gitcommand, "TIME_LIMIT", 0.3)
+    # The child ignores an interrupt.
+    monkeypatch.setattr(gitcommand, "GRACE", 0.3)
     environ = stand_in(tmp_path / "bin", f"(sleep 2; touch {tmp_path}/alive) & sleep 60")
     with pytest.raises(GitError, match="git status did not finish within 0 s"):
         GitCommand.at(tmp_path, environ)("status")
@@ -779,6 +932,22 @@ def test_scratch_directories_of_killed_runs_are_removed(repository: Repository, 
         assert sorted(directory.glob("ralph*")) == [other, own]
 
 
+def test_a_scratch_directory_may_be_swept_before_it_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, which takes it for that of a killed run."""
+    acquire = disk.FileLock.acquire
+
+    def late(lock: disk.FileLock) -> None:
+        monkeypatch.undo()
+        lock.path.parent.rmdir()
+        acquire(lock)
+
+    monkeypatch.setattr(disk.FileLock, "acquire", late)
+    with scratch_directory(tmp_path) as directory:
+        assert [*tmp_path.iterdir()] == [directory]
+
+
 def test_a_change_that_was_taken_back_does_not_count(
     repository: Repository, git: Git, tmp_path: Path
 ) -> None:
@@ -817,6 +986,19 @@ def test_position_on_any_head(repository: Repository, git: Git) -> None:
 
     repository.run("checkout", "-q", "--orphan", "new")
     assert git.position() == ("new", "", refs)
+
+
+def test_a_branch_may_have_an_unusual_space_in_its_name(repository: Repository, git: Git) -> None:
+    name = "a\N{IDEOGRAPHIC SPACE}b\N{LINE SEPARATOR}c"
+    commit = repository.commit({"a": "1\n"})
+    repository.run("branch", "a")
+    repository.run("switch", "-q", "-c", name)
+
+    position = git.position()
+    assert position.branch == name
+    assert position.refs == dict.fromkeys(
+        ("refs/heads/a", f"refs/heads/{name}", "refs/heads/main"), commit
+    )
 
 
 def test_nothing_moves_back_while_git_is_at_work(repository: Repository, git: Git) -> None:

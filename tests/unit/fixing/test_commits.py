@@ -112,6 +112,23 @@ def test_the_script_runs_from_anywhere_and_expands_nothing(tmp_path: Path) -> No
     assert "?? left.py" in status.stdout
 
 
+def test_the_script_takes_no_name_for_a_pattern(tmp_path: Path) -> None:
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=U", "-c", "user.email=u@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for name in ("[id].tsx", "i.tsx"):
+        (tmp_path / name).write_text("x\n")
+    script = tmp_path / "commits.sh"
+    append_commit(script, tmp_path, "feat: a", ["[id].tsx"])
+
+    environ = {**os.environ, "GIT_CONFIG_COUNT": "2"}
+    for number, (name, value) in enumerate({"user.name": "U", "user.email": "u@e.org"}.items()):
+        environ[f"GIT_CONFIG_KEY_{number}"] = name
+        environ[f"GIT_CONFIG_VALUE_{number}"] = value
+    subprocess.run([script], env=environ, check=True)
+    listed = subprocess.run([*git, "ls-files"], check=True, capture_output=True, text=True)
+    assert listed.stdout.split() == ["[id].tsx"]
+
+
 def test_the_script_goes_on_where_nothing_is_left_to_commit(tmp_path: Path) -> None:
     root, script = tmp_path / "project", tmp_path / "commits.sh"
     root.mkdir()

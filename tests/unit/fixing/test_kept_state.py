@@ -160,10 +160,12 @@ def replaced_object(checkout: Checkout) -> None:
 
 
 def names_that_are_no_text(checkout: Checkout) -> None:
-    for name in (b"caf\xe9.txt", b"two\nlines", b"-rf", b" $(touch x) ", b"%s\\n", b'"quoted"'):
+    names = [b"caf\xe9.txt", b"two\nlines", b"-rf", b" $(touch x) ", b"%s\\n", b'"quoted"']
+    names.append(b"Icon\r")
+    for name in names:
         checkout.write(os.fsdecode(name), b"tracked\n")
     checkout.commit()
-    for name in (b"caf\xe9.txt", b"two\nlines", b"-rf", b" $(touch x) ", b"%s\\n", b'"quoted"'):
+    for name in names:
         checkout.write(os.fsdecode(name), b"edited by the user\n")
         checkout.write(os.fsdecode(b"new/" + name), b"untracked\n")
     checkout.run("git update-index --skip-worktree '%s\\n'")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_ralph.files import FileLock
+from pytest_ralph.fixing.isolation.registry import Registry
 from pytest_ralph.fixing.isolation.worktrees import Worktrees
 
 if TYPE_CHECKING:
@@ -114,6 +119,62 @@ def test_a_worktree_that_became_a_link_is_not_used_again(tmp_path: Path) -> None
         worktrees.close()
     assert (root / ".env").read_text() == "KEY=1\n"
     assert shell(root, "git fsck; git status --porcelain") == ""
+
+
+def test_a_copied_directory_has_no_sockets_and_pipes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell(tmp_path, KINDS["usual"])
+    root = tmp_path / "project"
+    shell(root, f"echo cache > .gitignore; {COMMIT}; mkdir cache; >cache/a; ln -s no cache/link")
+    os.mkfifo(root / "cache/pipe")
+    # The whole path may be too long for a socket.
+    monkeypatch.chdir(root / "cache")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    worktrees = Worktrees(root, tmp_path / ".ralph", copy=["cache"])
+    try:
+        worktree = worktrees.create()
+        copied = {path.name for path in (worktree.root / "cache").iterdir()}
+        assert copied == {"a", "link"}
+    finally:
+        worktrees.close()
+
+
+def test_a_worktree_that_is_used_again_has_no_pipes(tmp_path: Path) -> None:
+    """git would wait for one in the place of a .gitignore, in the run of another executor."""
+    shell(tmp_path, KINDS["usual"])
+    worktrees = Worktrees(tmp_path / "project", tmp_path / ".ralph")
+    worktree = worktrees.create()
+    try:
+        shell(worktree.root, "rm a.txt; mkfifo a.txt .gitignore; mkdir d; mkfifo d/pipe")
+        worktrees.remove(worktree)
+        again = worktrees.create()
+        assert again.container == worktree.container
+        assert {path.name for path in again.root.iterdir()} == {".git", "a.txt"}
+        assert (again.root / "a.txt").read_text() == "one\n"
+    finally:
+        worktrees.close()
+
+
+def test_the_name_of_the_temporary_directory_need_not_be_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "caf\udce9"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    shell(tmp_path, KINDS["usual"])
+    worktrees = Worktrees(tmp_path / "project", tmp_path / ".ralph")
+    try:
+        container = worktrees.create().container
+        assert container.parent == temporary
+        other = Registry(worktrees.registry.directory)
+        monkeypatch.setattr(FileLock, "_try", lambda _: True)
+        assert [directories for _, directories in other.left_behind()] == [[container]]
+    finally:
+        monkeypatch.undo()
+        worktrees.close()
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a/" + "b" * 300, "a" * 300 + "/*.py"])
