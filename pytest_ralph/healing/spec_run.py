@@ -154,11 +154,14 @@ class SpecRun:
         self._first_attempt(run)
         try:
             return run.finish()
+        except RecoveryError as error:
+            # The task on whose account it was added may have passed.
+            return run.stopped(error)
         finally:
             run.close()
 
     def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
-        """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
+        """Carry out, with --ralph-execute, what the executor of a completed task asked for."""
         for task in run.log.followups:
             line = f"{task.id} was added after {run.task.id} at the executor's request"
             if self.services.settings.execute:
@@ -209,7 +212,7 @@ class SpecRun:
         """Recover the task and the tasks that its executors broke."""
         try:
             result = run.finish()
-            if run.log.followups and result.passed:
+            if run.log.followups and (result.passed or run.is_done_unverified):
                 result = self._perform_followups(run, result)
         except RecoveryError as error:
             result = run.stopped(error)

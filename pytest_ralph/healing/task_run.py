@@ -100,6 +100,10 @@ class TaskRun:
         self._retries = 0
         self._probed = False
         self._fixer: Fixer | None = None
+        # Whether it is only carried out: no command can verify it.
+        self._is_unverified = False
+        # Whether it was carried out without being verified.
+        self.is_done_unverified = False
         self._last_verified: FailedAttempt | None = None
         # The files that the task names and that were not there after the last Verify.
         self._absent: tuple[str, ...] = ()
@@ -347,7 +351,7 @@ class TaskRun:
         """Run Verify in the project or in a worktree of it, and record nothing."""
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
-        if not self.task.verify.checks:
+        if self._is_unverified or not self.task.verify.checks:
             return VerifyResult(root=root)
         spec = self.spec_files.spec
         number = self.log.attempts + 1
@@ -449,6 +453,7 @@ class TaskRun:
         It is checked off if the executor reports success, and left to a person to check.
         """
         self.checkpoints.begin(self.task)
+        self._is_unverified = True
         try:
             failed = self.fixer.execute(None, is_verified=False)
         except GaveUpError as given_up:
@@ -458,6 +463,7 @@ class TaskRun:
             error = failed.failure.error
             self.result = self.log.ended("manual", f"{reason} (the executor failed: {error})")
             return
+        self.is_done_unverified = True
         self.spec_files.tick(self.task)
         self.result = self._passed("manual", reason)
 
@@ -540,11 +546,9 @@ class TaskRun:
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task)
         self.services.notify("recovered", task=self.task, fixes=fixes)
-        if not fixes:
+        if not self.log.last_fix:
             return self._passed("recovered", "passed when tried again")
-        # Without one in this run, it was a fix of an earlier run.
-        fix = self.log.last_fix or ", ".join(fixes)
-        return self._passed("recovered", f"recovered by {fix}")
+        return self._passed("recovered", f"recovered by {self.log.last_fix}")
 
     def _escalate(self, decision: Decision) -> TaskResult:
         reason = decision.reason

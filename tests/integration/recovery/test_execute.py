@@ -350,3 +350,18 @@ def test_a_missing_command_gets_one_fix(project: Project) -> None:
     assert result.ret == 1
     assert project.calls == ["1.1", "1.1.1", "1.1"]
     assert list(project.boxes) == ["1.1", "1.1.1"]
+
+
+def test_what_is_not_verified_is_merged_unverified(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Draw it
+          - **Do**: Draw a button
+          - **Verify**: `grep -q glow button.txt` and the button glows softly
+    """)
+    project.write("pytest.ini", "[pytest]\nralph_strict = true\n")
+    project.shell("echo a button > button.txt; echo TASK_COMPLETE")
+    project.repository()
+    project.run("--ralph-execute", "--ralph-isolate=worktree", executor="sh executor.sh")
+
+    assert project.boxes == {"1.1": True}
+    assert (project.root / "button.txt").is_file()

@@ -291,6 +291,32 @@ def test_a_followup_comes_after_the_task(page: Project) -> None:
     assert page.boxes == {"1.1": True, "1.0.1": True, "1.2": True}
 
 
+def test_a_followup_of_a_task_without_verify_is_carried_out(page: Project) -> None:
+    page.tasks.write_text(PLAN.replace("`grep -q word page.txt`", "Manual: read it"))
+    asks = request(page, "ADD_FOLLOWUP", WORDS)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) {asks}; echo TASK_COMPLETE;;
+            1.0.1) echo word > words.txt;;
+        esac
+    """)
+    page.run("--ralph-execute", executor=executor)
+
+    assert page.calls == ["1.1", "1.0.1", "1.2"]
+    assert page.boxes == {"1.1": True, "1.0.1": True, "1.2": True}
+
+
+def test_a_followup_that_breaks_off_leaves_the_task_passed(page: Project) -> None:
+    page.write("conftest.py", "def pytest_ralph_fix_task():\n    raise ValueError\n")
+    asks = request(page, "ADD_FOLLOWUP", WORDS)
+    executor = page.shell(f"echo word > page.txt; [ $task = 1.1 ] && {asks}; echo TASK_COMPLETE")
+    result = page.run("--ralph-execute", executor=executor)
+
+    assert page.boxes["1.1"]
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*1.0.1 was added after 1.1 *: failed"])
+
+
 def test_a_followup_of_a_fix_waits(page: Project) -> None:
     asks = request(page, "ADD_FOLLOWUP", WORDS)
     result = page.run(executor=page.shell(f"echo word > page.txt; {asks}; echo TASK_COMPLETE"))
