@@ -284,7 +284,9 @@ class Fixer:
             self.services.budget.give_back()
             if request.is_verified and self._passes_after(run):
                 return None
-            waited += self._wait_or_switch(task, run, waited)
+            pause = self._wait_or_switch(task, run, waited)
+            # The next executor is waited for as long as this one was.
+            waited = waited + pause if pause else 0.0
             self._use_no_more_of(run)
             run = self._start(request)
         self._use_no_more_of(run)
@@ -397,7 +399,7 @@ class Fixer:
         return run.has_passed
 
     def _wait_or_switch(self, task: Task, run: ObservedRun, waited: float) -> float:
-        """Wait for an executor in trouble, or use it no more; return how long that took.
+        """Wait for an executor in trouble and return how long; 0 if it is used no more.
 
         `waited` is how long it has been waited for already.
         """
@@ -584,6 +586,7 @@ class Fixer:
         self.log.repaired(fix, failure, repair, result, prediction=chance, diff=diff)
         if fix is None:
             return failed
+        self._untried_fix = None
         self.spec_files.executed(fix)
         self._repaired = AppliedRepair(fix.id, repair, failure.command, result.changes)
         return None
@@ -593,6 +596,9 @@ class Fixer:
 
         The repair may have broken that step. If not, it can be made again later.
         """
+        if failed.failure.timed_out and failed.progress and not failed.extended:
+            # With more time, it may pass as it is.
+            return
         repaired = self._repaired
         self._repaired = None
         if repaired is None or not repaired.is_in_another_step(failed.failure):
