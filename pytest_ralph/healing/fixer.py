@@ -374,7 +374,7 @@ class Fixer:
             self.log.followups += added
             return False
         for task in added:
-            result = self._run.spec_run.perform_added(task)
+            result = self._run.spec_run.perform_added(task, shares_turn=True)
             self.log.absorb(result)
             if result.bad and modification.type == PREREQUISITE:
                 reason = f"{task.id}, which has to come first, failed: {result.reason}"

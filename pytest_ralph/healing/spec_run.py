@@ -134,6 +134,7 @@ class SpecRun:
         recovery: bool | None = None,
         execute: bool | None = None,
         added: bool = False,
+        shares_turn: bool = False,
     ) -> TaskRun:
         """Return the work on a task, with the settings of the spec unless others are given."""
         services = self.services.for_task(task)
@@ -146,11 +147,16 @@ class SpecRun:
             services = replace(services, settings=services.settings._replace(execute=execute))
         if recovery is None:
             recovery = self.recovery
-        return TaskRun(self, services, task, recovery=recovery, is_added=added)
+        return TaskRun(
+            self, services, task, recovery=recovery, is_added=added, shares_turn=shares_turn
+        )
 
-    def perform_added(self, task: Task) -> TaskResult:
-        """Have a task carried out that an executor asked for. It is no item of this run."""
-        run = self._task_run(task, execute=True, added=True)
+    def perform_added(self, task: Task, *, shares_turn: bool = False) -> TaskResult:
+        """Have a task carried out that an executor asked for. It is no item of this run.
+
+        It `shares_turn` with the task on whose account it was added while that is worked on.
+        """
+        run = self._task_run(task, execute=True, added=True, shares_turn=shares_turn)
         self._first_attempt(run)
         try:
             return run.finish()

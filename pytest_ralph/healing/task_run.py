@@ -13,6 +13,7 @@ Fixer: fix task in tasks.md ──▶ repair or executor ── done ──▶ v
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import replace
@@ -33,6 +34,7 @@ from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_ralph.healing.decide import Decision, FailedAttempt
@@ -70,6 +72,7 @@ class TaskRun:
         *,
         recovery: bool,
         is_added: bool,
+        shares_turn: bool,
     ) -> None:
         self.spec_run = spec_run
         self.services = services
@@ -79,6 +82,8 @@ class TaskRun:
         self.recovery = recovery
         # Whether an executor had the task added to the plan.
         self.is_added = is_added
+        # Whether that is a part of the work on another task, which has the turn of both.
+        self._shares_turn = shares_turn
         self.log = AttemptLog(
             task,
             spec=self.spec_files.name,
@@ -132,17 +137,15 @@ class TaskRun:
         self.checkpoints.begin(self.task)
         executes = self.services.settings.execute and self._can_be_executed()
         if executes:
-            with self.services.file_turn(self._files_at_stake):
+            with self._turn():
                 failed = self._execute()
         else:
             failed = self.verify()
         if failed is not None:
             self._keep_failed(failed)
             return
-        if self.recovery:
-            self.spec_files.passed(self.task)
-        elif executes:
-            self.spec_files.tick(self.task)
+        if self.recovery or executes:
+            self._check_off()
         outcome = "recovered" if self.log.last else "passed"
         self.result = self._passed(outcome, self._not_checked())
 
@@ -175,11 +178,18 @@ class TaskRun:
             # Waiting for the siblings in a [P] group is not time of this task.
             self.log.waited += time.monotonic() - self._waiting_since
             if self.recovery:
-                with self.services.file_turn(self._files_at_stake):
+                with self._turn():
                     self.result = self._recover()
             else:
                 self.result = self._report_failure()
         return self.result
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """Let no other worker change the files at stake."""
+        if self._shares_turn:
+            # Whoever waited for another turn while having one might wait for ever.
+            return contextlib.nullcontext()
+        return self.services.file_turn(self._files_at_stake)
 
     @property
     def _files_at_stake(self) -> set[str]:
@@ -455,7 +465,8 @@ class TaskRun:
         self.checkpoints.begin(self.task)
         self._is_unverified = True
         try:
-            failed = self.fixer.execute(None, is_verified=False)
+            with self._turn():
+                failed = self.fixer.execute(None, is_verified=False)
         except GaveUpError as given_up:
             self.result = self.log.ended("manual", f"{reason} ({given_up.decision.reason})")
             return
@@ -464,8 +475,14 @@ class TaskRun:
             self.result = self.log.ended("manual", f"{reason} (the executor failed: {error})")
             return
         self.is_done_unverified = True
-        self.spec_files.tick(self.task)
+        self._check_off()
         self.result = self._passed("manual", reason)
+
+    def _check_off(self) -> None:
+        if self.recovery:
+            self.spec_files.passed(self.task)
+        else:
+            self.spec_files.tick(self.task)
 
     def _execute_once(
         self, failed: FailedAttempt | None, number: int, tries: int

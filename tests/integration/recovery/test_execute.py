@@ -320,6 +320,14 @@ def test_unverified_tasks_are_carried_out_too(project: Project) -> None:
     assert project.git("log", "--format=%s", "--", "page.txt") == "feat(demo): Describe it"
 
 
+def test_an_unverified_task_is_recorded_as_completed(project: Project) -> None:
+    project.spec(UNVERIFIED)
+    project.run("--ralph-execute", executor=project.shell("echo TASK_COMPLETE"))
+
+    assert project.state["taskIndex"] == 2
+    assert "- [x] 1.1 Describe it\n- [x] 1.2 Tidy up\n" in project.progress
+
+
 def test_an_unverified_task_that_failed_stays_open(project: Project) -> None:
     project.spec(UNVERIFIED)
     fails = project.shell("[ $task = 1.1 ] && { echo no paper; exit 1; }; echo TASK_COMPLETE")

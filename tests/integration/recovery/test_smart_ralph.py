@@ -262,6 +262,24 @@ def test_a_prerequisite_is_inserted_and_carried_out(page: Project, newline: str)
     assert page.state["fixTaskMap"] == {}
 
 
+def test_a_prerequisite_for_the_same_files_in_a_worker(page: Project) -> None:
+    block = WORDS.replace("  - **Verify**", "  - **Files**: `page.txt`\n  - **Verify**")
+    page.tasks.write_text(
+        PLAN.replace("  - **Verify**", "  - **Files**: `page.txt`\n  - **Verify**")
+    )
+    asks = request(page, "ADD_PREREQUISITE", block)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) [ -e words.txt ] && cp words.txt page.txt || {asks};;
+            1.0.1) echo word > words.txt;;
+        esac
+    """)
+    result = page.run("--ralph-execute", "-n1", executor=executor)
+
+    assert result.ret == 0
+    assert page.calls == ["1.1", "1.0.1", "1.1", "1.2"]
+
+
 def test_a_prerequisite_that_fails_ends_it(page: Project) -> None:
     asks = request(page, "ADD_PREREQUISITE", WORDS)
     result = page.run(
