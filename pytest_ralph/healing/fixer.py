@@ -317,6 +317,9 @@ class Fixer:
         if run is None:
             # A plugin could have carried it out, and did not.
             budget.give_back()
+            if self.services.unavailable:
+                self._remove_untried_fix()
+                raise GaveUpError(executors_unavailable(self.services.unavailable))
             raise GaveUpError(no_executor(request.task, self.settings.executor))
         if run.conflicts:
             raise GaveUpError(self.executor_runs.not_merged(run.conflicts))
@@ -407,6 +410,11 @@ class Fixer:
         assert trouble is not None
         executor = run.executor.command if run.executor else self.services.executor_name
         pause = self._pause_after(trouble, waited)
+        if pause is None and run.executor is None:
+            # No other executor can take over: a plugin is asked first each time.
+            self._remove_untried_fix()
+            reason = f"a plugin cannot carry it out: {self.services.mask(str(trouble))}"
+            raise GaveUpError(executors_unavailable(reason))
         if pause is None:
             self._use_no_more(executor, trouble)
             return 0.0
