@@ -260,7 +260,10 @@ class Fixer:
             attempts=tries,
             is_verified=is_verified,
         )
-        return self._carry_out(request)
+        unfinished = self._carry_out(request)
+        # What is carried out again is no fix after which something is to be carried out again.
+        self._completed_fix = None
+        return unfinished
 
     def to_retry(self) -> list[Task]:
         """What the fix that was just completed was made for, up to the original."""

@@ -413,6 +413,13 @@ class SpecFiles:
                 self.state.save()
         return reopened
 
+    def skipped(self, task: Task) -> None:
+        """Record that a task is left as it is: the next run does not continue the work on it."""
+        self.untick(task)
+        with self.files():
+            self.state.set_status(task.name, "pending")
+            self.state.save()
+
     def gave_up(self, task: Task, final: str) -> None:
         self.untick(task)
         with self.files():

@@ -570,6 +570,7 @@ class TaskRun:
     def _escalate(self, decision: Decision) -> TaskResult:
         reason = decision.reason
         if decision.final == "skipped":
+            self.spec_files.skipped(self.task)
             return self.log.ended("skipped", reason)
         if decision.final == "circular":
             self.log.found_circular()

@@ -275,6 +275,31 @@ def test_a_failed_fix_is_carried_out_again(project: Project) -> None:
     result.stdout.fnmatch_lines(["*✓ 1.3.1 Fix: *", "*✓ 1.3.1.1 Fix: *"])
 
 
+def test_after_a_repair_nothing_is_carried_out_again(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.3 Add parser
+          - **Do**: Write `parser.txt`
+          - **Verify**: `test -e parser.txt && ./check.sh`
+    """)
+    project.write("check.sh", "#!/bin/sh\ngrep -q end parser.txt\n")
+    executor = project.shell("""\
+        case $task in
+            1.3) [ -e draft.txt ] && cp draft.txt parser.txt && exit 0;;
+            1.3.1) [ -e pen.txt ] && echo parser > draft.txt && exit 0;;
+            1.3.1.1) echo ink > pen.txt; exit 0;;
+            1.3.3) echo end >> parser.txt; exit 0;;
+        esac
+        echo "Task $task: It FAILED"
+        echo "- Error: something is missing for $task"
+        exit 1
+    """)
+    result = project.run("--ralph-execute", executor=executor)
+
+    assert result.ret == 0
+    # 1.3.2 is the repair of the permissions.
+    assert project.calls == ["1.3", "1.3.1", "1.3.1.1", "1.3.1", "1.3", "1.3.3"]
+
+
 def test_a_task_that_always_fails_reaches_the_limit(project: Project) -> None:
     project.state_path.write_text(
         json.dumps({"recoveryMode": True, "maxFixTasksPerOriginal": 2, "fixTaskMap": {}})
