@@ -214,7 +214,7 @@ class ExecutorRuns:
             session_id = self.last.outcome.session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):
-            kept_as = f"{self.spec_files.name}-e2e"
+            kept_as = self.spec_files.e2e_label
         return Job(
             task_id=task.id,
             prompt=prompt,

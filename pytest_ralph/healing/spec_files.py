@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, spec_key, sweep
 from pytest_ralph.healing.document import Document, own_version, with_boxes
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
@@ -84,6 +84,11 @@ class SpecFiles:
     def name(self) -> str:
         """The name of the spec."""
         return self.spec.name
+
+    @property
+    def e2e_label(self) -> str:
+        """The name under which what an E2E startup task starts lives on: specs may share a name."""
+        return f"{self.name}-e2e-{spec_key(self.spec.path)}"
 
     @property
     def own_files(self) -> tuple[Path, ...]:

@@ -209,7 +209,7 @@ class SpecRun:
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
         if is_e2e_cleanup(run.task):
-            self.services.runner.release(f"{self.spec_files.name}-e2e")
+            self.services.runner.release(self.spec_files.e2e_label)
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
         return result

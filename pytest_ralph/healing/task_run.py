@@ -374,8 +374,8 @@ class TaskRun:
         directory = path_below(root, spec.directory, self.services.root)
         environment = task_environment(spec, self.task, directory=directory, attempt=number)
         startup = is_e2e_startup(self.task)
-        # Names the logs. The cleanup task finds what a startup left running by the spec's name.
-        label = f"{spec.name}-e2e" if startup else f"{spec.name}-{self.task.name}"
+        # Names the logs. The cleanup task finds by it what a startup left running.
+        label = self.spec_files.e2e_label if startup else f"{spec.name}-{self.task.name}"
         try:
             with self.services.live(row, self.timeout, self.task.title) as on_output:
                 context = RunContext(
