@@ -280,6 +280,8 @@ class SpecRun:
         with contextlib.suppress(RecoveryError):
             if again.verify() is None:
                 return None
+            if self.recovery:
+                self.spec_files.gave_up(task, "")
         self._take_back(task)
         return again.stopped(RecoveryError(reason))
 

@@ -110,6 +110,10 @@ def test_fixes_that_exclude_each_other(words: Project) -> None:
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*1.1 and 1.2 do not pass together*"])
+
+    result = words.run("--ralph-executor=none")
+
+    result.stdout.no_fnmatch_line("*continuing where*")
     assert words.calls == ["1.2.1", "1.1.1", "1.2.2"]
 
 
