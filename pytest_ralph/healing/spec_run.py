@@ -65,6 +65,8 @@ class SpecRun:
         self._start_error: RecoveryError | None = None
         # By the names of the tasks.
         self.begun: dict[str, BegunTask] = {}
+        # The names of tasks that executors asked for: they are no items, so nothing reports them.
+        self._added: set[str] = set()
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -157,14 +159,18 @@ class SpecRun:
         It `shares_turn` with the task on whose account it was added while that is worked on.
         """
         run = self._task_run(task, execute=True, added=True, shares_turn=shares_turn)
+        self._added.add(task.name)
         self._first_attempt(run)
         try:
-            return run.finish()
+            result = run.finish()
         except RecoveryError as error:
             # The task on whose account it was added may have passed.
-            return run.stopped(error)
+            result = run.stopped(error)
         finally:
             run.close()
+        if result.passed:
+            self.services.regressions.add_pass(self, task, result)
+        return result
 
     def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
         """Carry out, with --ralph-execute, what the executor of a completed task asked for."""
@@ -262,6 +268,8 @@ class SpecRun:
             again.close()
         if result.bad:
             self._take_back(task)
+            if task.name in self._added:
+                self.services.note(f"{self.spec_files.name}: {culprit}: {result.reason}")
         if result.outcome == "flaky":
             work = culprit.partition(" since ")[2]
             reason = f"failed once after {work}, then passed with nothing changed"

@@ -294,6 +294,27 @@ def test_a_prerequisite_that_fails_ends_it(page: Project) -> None:
     assert page.boxes["1.0.1"] is False
 
 
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_an_added_task_that_is_broken_later_does_not_count(page: Project, is_fixed: bool) -> None:
+    page.tasks.write_text(PLAN.replace("`true`", "`test ! -e words.txt -o -e last.txt`"))
+    asks = request(page, "ADD_PREREQUISITE", WORDS)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) [ -e words.txt ] && cp words.txt page.txt || {asks};;
+            1.0.1) [ $call = 2 ] && echo word > words.txt;;
+            1.2) rm words.txt; touch last.txt;;
+            1.0.1.1) {str(is_fixed).lower()} && echo word > words.txt;;
+        esac
+        echo TASK_COMPLETE
+    """)
+    result = page.run("--ralph-execute", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == (0 if is_fixed else 1)
+    assert page.boxes["1.0.1"] == is_fixed
+    assert ("ALL_TASKS_COMPLETE" in result.stdout.str()) == is_fixed
+    result.stdout.fnmatch_lines(["*1.0.1 no longer passes since 1.2 changed *: *"])
+
+
 def test_a_followup_comes_after_the_task(page: Project) -> None:
     asks = request(page, "ADD_FOLLOWUP", WORDS)
     executor = page.shell(f"""\
