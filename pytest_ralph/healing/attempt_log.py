@@ -55,7 +55,8 @@ class AttemptLog:
         self.notes: list[Note] = []
         # The failure of the last verification that failed.
         self.last: Failure | None = None
-        self.approaches: list[str] = []
+        # By the tasks that were carried out: their last approach.
+        self._approaches: dict[str, str] = {}
         # Executor runs and repairs, of earlier runs too, with what each of them changed.
         self.tried: list[Tried] = []
         self.repairs: list[str] = []
@@ -77,7 +78,7 @@ class AttemptLog:
         self._recovery = recovery
         self._max_attempts = max_attempts
         self._attempts: list[Attempt] = []
-        # The failed verifications of an interrupted run that this one continues.
+        # The verifications and fixes of an interrupted run that this one continues.
         self._resumed: list[Attempt] = []
         self._fixes: dict[str, FixResult] = {}
         self._started = time.time()
@@ -101,14 +102,42 @@ class AttemptLog:
         return [attempt for attempt in self._attempts if attempt.verifies and attempt.failed]
 
     @property
+    def approaches(self) -> list[str]:
+        """How each task was carried out, the last one last.
+
+        One that is carried out again, such as in a new session, has one approach.
+        """
+        return list(self._approaches.values())
+
+    @property
     def fingerprints(self) -> tuple[str, ...]:
-        """The fingerprints of the failures, also of an interrupted run."""
-        return tuple(attempt.fingerprint for attempt in (*self._resumed, *self.failed))
+        """The fingerprints of the failures between fixes, also of an interrupted run."""
+        return tuple(attempt.fingerprint for attempt in self._failed_between_fixes())
 
     @property
     def trees(self) -> tuple[str, ...]:
         """Fingerprints of the working tree at each of these failures."""
-        return tuple(attempt.tree for attempt in (*self._resumed, *self.failed))
+        return tuple(attempt.tree for attempt in self._failed_between_fixes())
+
+    def _failed_between_fixes(self) -> list[Attempt]:
+        """The last verification that failed before each fix, and the last one of all.
+
+        That nothing changed after more time, or after a task was carried out again, says nothing
+        about the fix before.
+        """
+        found: list[Attempt] = []
+        fixes = set()
+        is_after_fix = True
+        for attempt in (*self._resumed, *self._attempts):
+            if attempt.fix_id and attempt.fix_id not in fixes:
+                fixes.add(attempt.fix_id)
+                is_after_fix = True
+            elif attempt.verifies and attempt.failed:
+                if not is_after_fix:
+                    found.pop()
+                found.append(attempt)
+                is_after_fix = False
+        return found
 
     @property
     def last_fix(self) -> str:
@@ -126,9 +155,8 @@ class AttemptLog:
             if attempt.what == "repair":
                 self.repairs.append(attempt.approach)
             elif attempt.what == "fix" and attempt.approach:
-                self.approaches.append(attempt.approach)
-            elif attempt.what == "verify" and attempt.failed:
-                self._resumed.append(attempt)
+                self._add_approach(attempt.fix_id, attempt.approach)
+        self._resumed += attempts[:end]
 
     def add_earlier(self, attempts: Sequence[Attempt], fixes: Sequence[str]) -> None:
         """Take over what earlier runs tried without success, so that prompts name it.
@@ -285,7 +313,8 @@ class AttemptLog:
         if outcome.failure is None:
             attempt = Attempt(**facts, output=cut_lines(outcome.output, HEAD, TAIL))
             self._done = attempt
-            self._fix_ended(task.id, "completed", run.name)
+            # What could not be merged completes no fix.
+            self._fix_ended(task.id, "failed" if run.conflicts else "completed", run.name)
             if is_fix:
                 self._carried_out_after_fix(task.id)
         else:
@@ -294,8 +323,12 @@ class AttemptLog:
             self._fix_ended(task.id, "failed", run.name)
         self._attempts.append(attempt)
         if run.approach:
-            self.approaches.append(run.approach)
+            self._add_approach(task.id, run.approach)
         self._store_run(attempt, answered)
+
+    def _add_approach(self, task_id: str, approach: str) -> None:
+        self._approaches.pop(task_id, None)
+        self._approaches[task_id] = approach
 
     def _store_run(self, attempt: Attempt, answered: Failure | None) -> None:
         """Write an executor run to the history: a failed fix as a run and as a fix."""

@@ -139,11 +139,14 @@ class ExecutorRuns:
         cannot be merged into the project go back to the executor once.
         """
         run = self._run(request, ())
-        if run is not None and run.conflicts and self.services.budget.take():
-            # It gets no third chance, so nothing else may be merged until it has ended.
-            with self.services.tree_lock:
-                run = self._run(request, run.conflicts)
-        return run
+        if run is None or not run.conflicts:
+            return run
+        budget = self.services.budget
+        if budget.is_cost_reached or not budget.take():
+            return run
+        # It gets no third chance, so nothing else may be merged until it has ended.
+        with self.services.tree_lock:
+            return self._run(request, run.conflicts)
 
     @property
     def has_passed(self) -> bool:
@@ -211,7 +214,7 @@ class ExecutorRuns:
             session_id = self.last.outcome.session_id
         kept_as = ""
         if is_e2e_startup(self.log.task):
-            kept_as = f"{self.spec_files.name}-e2e"
+            kept_as = self.spec_files.e2e_label
         return Job(
             task_id=task.id,
             prompt=prompt,

@@ -260,7 +260,10 @@ class Fixer:
             attempts=tries,
             is_verified=is_verified,
         )
-        return self._carry_out(request)
+        unfinished = self._carry_out(request)
+        # What is carried out again is no fix after which something is to be carried out again.
+        self._completed_fix = None
+        return unfinished
 
     def to_retry(self) -> list[Task]:
         """What the fix that was just completed was made for, up to the original."""
@@ -284,7 +287,9 @@ class Fixer:
             self.services.budget.give_back()
             if request.is_verified and self._passes_after(run):
                 return None
-            waited += self._wait_or_switch(task, run, waited)
+            pause = self._wait_or_switch(task, run, waited)
+            # The next executor is waited for as long as this one was.
+            waited = waited + pause if pause else 0.0
             self._use_no_more_of(run)
             run = self._start(request)
         self._use_no_more_of(run)
@@ -315,6 +320,9 @@ class Fixer:
         if run is None:
             # A plugin could have carried it out, and did not.
             budget.give_back()
+            if self.services.unavailable:
+                self._remove_untried_fix()
+                raise GaveUpError(executors_unavailable(self.services.unavailable))
             raise GaveUpError(no_executor(request.task, self.settings.executor))
         if run.conflicts:
             raise GaveUpError(self.executor_runs.not_merged(run.conflicts))
@@ -372,7 +380,7 @@ class Fixer:
             self.log.followups += added
             return False
         for task in added:
-            result = self._run.spec_run.perform_added(task)
+            result = self._run.spec_run.perform_added(task, shares_turn=True)
             self.log.absorb(result)
             if result.bad and modification.type == PREREQUISITE:
                 reason = f"{task.id}, which has to come first, failed: {result.reason}"
@@ -397,7 +405,7 @@ class Fixer:
         return run.has_passed
 
     def _wait_or_switch(self, task: Task, run: ObservedRun, waited: float) -> float:
-        """Wait for an executor in trouble, or use it no more; return how long that took.
+        """Wait for an executor in trouble and return how long; 0 if it is used no more.
 
         `waited` is how long it has been waited for already.
         """
@@ -405,6 +413,11 @@ class Fixer:
         assert trouble is not None
         executor = run.executor.command if run.executor else self.services.executor_name
         pause = self._pause_after(trouble, waited)
+        if pause is None and run.executor is None:
+            # No other executor can take over: a plugin is asked first each time.
+            self._remove_untried_fix()
+            reason = f"a plugin cannot carry it out: {self.services.mask(str(trouble))}"
+            raise GaveUpError(executors_unavailable(reason))
         if pause is None:
             self._use_no_more(executor, trouble)
             return 0.0
@@ -584,6 +597,7 @@ class Fixer:
         self.log.repaired(fix, failure, repair, result, prediction=chance, diff=diff)
         if fix is None:
             return failed
+        self._untried_fix = None
         self.spec_files.executed(fix)
         self._repaired = AppliedRepair(fix.id, repair, failure.command, result.changes)
         return None
@@ -593,6 +607,9 @@ class Fixer:
 
         The repair may have broken that step. If not, it can be made again later.
         """
+        if failed.failure.timed_out and failed.progress and not failed.extended:
+            # With more time, it may pass as it is.
+            return
         repaired = self._repaired
         self._repaired = None
         if repaired is None or not repaired.is_in_another_step(failed.failure):

@@ -209,8 +209,13 @@ class Services:
 
     @property
     def outage(self) -> str:
+        """Why nobody carries out tasks any more; empty if one does, or if there never was one."""
+        return "" if self.has_agent else self.unavailable
+
+    @property
+    def unavailable(self) -> str:
         """Why no executor is used any more; empty if one is, or if there never was one."""
-        if not self.executors or self.has_agent:
+        if self.executor is not None:
             return ""
         # Imported here: most runs need no name of an executor.
         from pytest_ralph.fixing.agents import display_name

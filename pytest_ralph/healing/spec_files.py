@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, sweep
+from pytest_ralph.files import PROGRESS_NAME, STATE_NAME, fault_point, spec_key, sweep
 from pytest_ralph.healing.document import Document, own_version, with_boxes
 from pytest_ralph.healing.errors import SpecFilesError
 from pytest_ralph.healing.progress_log import ProgressLog
@@ -84,6 +84,11 @@ class SpecFiles:
     def name(self) -> str:
         """The name of the spec."""
         return self.spec.name
+
+    @property
+    def e2e_label(self) -> str:
+        """The name under which what an E2E startup task starts lives on: specs may share a name."""
+        return f"{self.name}-e2e-{spec_key(self.spec.path)}"
 
     @property
     def own_files(self) -> tuple[Path, ...]:
@@ -412,6 +417,13 @@ class SpecFiles:
                 self.state.reconcile(self.spec.tasks)
                 self.state.save()
         return reopened
+
+    def skipped(self, task: Task) -> None:
+        """Record that a task is left as it is: the next run does not continue the work on it."""
+        self.untick(task)
+        with self.files():
+            self.state.set_status(task.name, "pending")
+            self.state.save()
 
     def gave_up(self, task: Task, final: str) -> None:
         self.untick(task)

@@ -65,6 +65,8 @@ class SpecRun:
         self._start_error: RecoveryError | None = None
         # By the names of the tasks.
         self.begun: dict[str, BegunTask] = {}
+        # The names of tasks that executors asked for: they are no items, so nothing reports them.
+        self._added: set[str] = set()
         if takeover_log is not None:
             self._take_over(takeover_log)
 
@@ -134,6 +136,7 @@ class SpecRun:
         recovery: bool | None = None,
         execute: bool | None = None,
         added: bool = False,
+        shares_turn: bool = False,
     ) -> TaskRun:
         """Return the work on a task, with the settings of the spec unless others are given."""
         services = self.services.for_task(task)
@@ -146,19 +149,31 @@ class SpecRun:
             services = replace(services, settings=services.settings._replace(execute=execute))
         if recovery is None:
             recovery = self.recovery
-        return TaskRun(self, services, task, recovery=recovery, is_added=added)
+        return TaskRun(
+            self, services, task, recovery=recovery, is_added=added, shares_turn=shares_turn
+        )
 
-    def perform_added(self, task: Task) -> TaskResult:
-        """Have a task carried out that an executor asked for. It is no item of this run."""
-        run = self._task_run(task, execute=True, added=True)
+    def perform_added(self, task: Task, *, shares_turn: bool = False) -> TaskResult:
+        """Have a task carried out that an executor asked for. It is no item of this run.
+
+        It `shares_turn` with the task on whose account it was added while that is worked on.
+        """
+        run = self._task_run(task, execute=True, added=True, shares_turn=shares_turn)
+        self._added.add(task.name)
         self._first_attempt(run)
         try:
-            return run.finish()
+            result = run.finish()
+        except RecoveryError as error:
+            # The task on whose account it was added may have passed.
+            result = run.stopped(error)
         finally:
             run.close()
+        if result.passed:
+            self.services.regressions.add_pass(self, task, result)
+        return result
 
     def _perform_followups(self, run: TaskRun, result: TaskResult) -> TaskResult:
-        """Carry out, with --ralph-execute, what the executor of a task that passed asked for."""
+        """Carry out, with --ralph-execute, what the executor of a completed task asked for."""
         for task in run.log.followups:
             line = f"{task.id} was added after {run.task.id} at the executor's request"
             if self.services.settings.execute:
@@ -200,7 +215,7 @@ class SpecRun:
             # It may have failed before: pytest-rerunfailures runs an item several times.
             self.spec_files.failed.pop(run.task.name, None)
         if is_e2e_cleanup(run.task):
-            self.services.runner.release(f"{self.spec_files.name}-e2e")
+            self.services.runner.release(self.spec_files.e2e_label)
         if self.takeover_log is not None and not ended_before:
             self.takeover_log.ended(run.task.name, result)
         return result
@@ -209,7 +224,7 @@ class SpecRun:
         """Recover the task and the tasks that its executors broke."""
         try:
             result = run.finish()
-            if run.log.followups and result.passed:
+            if run.log.followups and (result.passed or run.is_done_unverified):
                 result = self._perform_followups(run, result)
         except RecoveryError as error:
             result = run.stopped(error)
@@ -253,6 +268,8 @@ class SpecRun:
             again.close()
         if result.bad:
             self._take_back(task)
+            if task.name in self._added:
+                self.services.note(f"{self.spec_files.name}: {culprit}: {result.reason}")
         if result.outcome == "flaky":
             work = culprit.partition(" since ")[2]
             reason = f"failed once after {work}, then passed with nothing changed"
@@ -271,6 +288,8 @@ class SpecRun:
         with contextlib.suppress(RecoveryError):
             if again.verify() is None:
                 return None
+            if self.recovery:
+                self.spec_files.gave_up(task, "")
         self._take_back(task)
         return again.stopped(RecoveryError(reason))
 

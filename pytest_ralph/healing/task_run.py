@@ -13,6 +13,7 @@ Fixer: fix task in tasks.md ──▶ repair or executor ── done ──▶ v
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import replace
@@ -33,6 +34,7 @@ from pytest_ralph.spec.task import is_e2e_startup
 from pytest_ralph.text.inert import one_line
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_ralph.healing.decide import Decision, FailedAttempt
@@ -70,6 +72,7 @@ class TaskRun:
         *,
         recovery: bool,
         is_added: bool,
+        shares_turn: bool,
     ) -> None:
         self.spec_run = spec_run
         self.services = services
@@ -79,6 +82,8 @@ class TaskRun:
         self.recovery = recovery
         # Whether an executor had the task added to the plan.
         self.is_added = is_added
+        # Whether that is a part of the work on another task, which has the turn of both.
+        self._shares_turn = shares_turn
         self.log = AttemptLog(
             task,
             spec=self.spec_files.name,
@@ -100,6 +105,10 @@ class TaskRun:
         self._retries = 0
         self._probed = False
         self._fixer: Fixer | None = None
+        # Whether it is only carried out: no command can verify it.
+        self._is_unverified = False
+        # Whether it was carried out without being verified.
+        self.is_done_unverified = False
         self._last_verified: FailedAttempt | None = None
         # The files that the task names and that were not there after the last Verify.
         self._absent: tuple[str, ...] = ()
@@ -128,17 +137,15 @@ class TaskRun:
         self.checkpoints.begin(self.task)
         executes = self.services.settings.execute and self._can_be_executed()
         if executes:
-            with self.services.file_turn(self._files_at_stake):
+            with self._turn():
                 failed = self._execute()
         else:
             failed = self.verify()
         if failed is not None:
             self._keep_failed(failed)
             return
-        if self.recovery:
-            self.spec_files.passed(self.task)
-        elif executes:
-            self.spec_files.tick(self.task)
+        if self.recovery or executes:
+            self._check_off()
         outcome = "recovered" if self.log.last else "passed"
         self.result = self._passed(outcome, self._not_checked())
 
@@ -171,11 +178,18 @@ class TaskRun:
             # Waiting for the siblings in a [P] group is not time of this task.
             self.log.waited += time.monotonic() - self._waiting_since
             if self.recovery:
-                with self.services.file_turn(self._files_at_stake):
+                with self._turn():
                     self.result = self._recover()
             else:
                 self.result = self._report_failure()
         return self.result
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """Let no other worker change the files at stake."""
+        if self._shares_turn:
+            # Whoever waited for another turn while having one might wait for ever.
+            return contextlib.nullcontext()
+        return self.services.file_turn(self._files_at_stake)
 
     @property
     def _files_at_stake(self) -> set[str]:
@@ -347,7 +361,7 @@ class TaskRun:
         """Run Verify in the project or in a worktree of it, and record nothing."""
         if self.task.verify.invalid:
             return VerifyResult(passed=False, error=self.task.verify.invalid)
-        if not self.task.verify.checks:
+        if self._is_unverified or not self.task.verify.checks:
             return VerifyResult(root=root)
         spec = self.spec_files.spec
         number = self.log.attempts + 1
@@ -360,8 +374,8 @@ class TaskRun:
         directory = path_below(root, spec.directory, self.services.root)
         environment = task_environment(spec, self.task, directory=directory, attempt=number)
         startup = is_e2e_startup(self.task)
-        # Names the logs. The cleanup task finds what a startup left running by the spec's name.
-        label = f"{spec.name}-e2e" if startup else f"{spec.name}-{self.task.name}"
+        # Names the logs. The cleanup task finds by it what a startup left running.
+        label = self.spec_files.e2e_label if startup else f"{spec.name}-{self.task.name}"
         try:
             with self.services.live(row, self.timeout, self.task.title) as on_output:
                 context = RunContext(
@@ -449,8 +463,10 @@ class TaskRun:
         It is checked off if the executor reports success, and left to a person to check.
         """
         self.checkpoints.begin(self.task)
+        self._is_unverified = True
         try:
-            failed = self.fixer.execute(None, is_verified=False)
+            with self._turn():
+                failed = self.fixer.execute(None, is_verified=False)
         except GaveUpError as given_up:
             self.result = self.log.ended("manual", f"{reason} ({given_up.decision.reason})")
             return
@@ -458,8 +474,15 @@ class TaskRun:
             error = failed.failure.error
             self.result = self.log.ended("manual", f"{reason} (the executor failed: {error})")
             return
-        self.spec_files.tick(self.task)
+        self.is_done_unverified = True
+        self._check_off()
         self.result = self._passed("manual", reason)
+
+    def _check_off(self) -> None:
+        if self.recovery:
+            self.spec_files.passed(self.task)
+        else:
+            self.spec_files.tick(self.task)
 
     def _execute_once(
         self, failed: FailedAttempt | None, number: int, tries: int
@@ -540,15 +563,14 @@ class TaskRun:
     def _recovered(self) -> TaskResult:
         fixes = self.spec_files.passed(self.task)
         self.services.notify("recovered", task=self.task, fixes=fixes)
-        if not fixes:
+        if not self.log.last_fix:
             return self._passed("recovered", "passed when tried again")
-        # Without one in this run, it was a fix of an earlier run.
-        fix = self.log.last_fix or ", ".join(fixes)
-        return self._passed("recovered", f"recovered by {fix}")
+        return self._passed("recovered", f"recovered by {self.log.last_fix}")
 
     def _escalate(self, decision: Decision) -> TaskResult:
         reason = decision.reason
         if decision.final == "skipped":
+            self.spec_files.skipped(self.task)
             return self.log.ended("skipped", reason)
         if decision.final == "circular":
             self.log.found_circular()

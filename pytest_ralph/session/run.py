@@ -188,6 +188,9 @@ def start_spec(run: Run, spec: Spec) -> SpecRun:
     spec_files = _open_files(run, spec)
     settings = _settings(run, spec, spec_files.state)
     recovery = run.specs.is_recovered(spec)
+    if not recovery and not settings.execute:
+        # What is only verified changes nothing in a repository.
+        settings = settings._replace(commit="none", rollback=False)
     services = run.resources.services(spec, settings)
     spec_run = SpecRun(
         services,

@@ -45,6 +45,7 @@ CHANGING = (
     "tick",
     "untick",
     "take_back",
+    "skipped",
     "gave_up",
 )
 

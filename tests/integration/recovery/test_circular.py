@@ -74,3 +74,32 @@ def test_the_same_error_over_a_changed_tree_is_none(one_task: Project) -> None:
     one_task.run(executor="sh executor.sh")
 
     assert one_task.calls == ["1.3.1", "1.3.2", "1.3.3"]
+
+
+def test_a_task_that_is_continued_has_one_approach(one_task: Project) -> None:
+    result = one_task.run(
+        executor=one_task.shell("""\
+            echo "Approach: rewrite the parser by hand"
+            echo $call > parser.txt
+            [ $call -lt 3 ] && { echo "Error: Maximum context length (128k) exceeded"; exit 1; }
+            [ $call = 4 ] && echo fixed > parser.txt
+            echo TASK_COMPLETE
+        """)
+    )
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1", "1.3.1", "1.3.1", "1.3.2"]
+
+
+def test_carrying_out_the_original_in_vain_is_no_circle(one_task: Project) -> None:
+    one_task.write(".gitignore", "calls.txt\nprompt.*\n")
+    one_task.shell("""\
+        [ $task = 1.3 ] || echo $task > note.txt
+        [ $task = 1.3.2 ] && echo fixed > parser.txt
+        echo TASK_COMPLETE
+    """)
+    one_task.repository()
+    result = one_task.run("--ralph-execute", executor="sh executor.sh")
+
+    assert result.ret == 0
+    assert one_task.calls[:4] == ["1.3", "1.3.1", "1.3", "1.3.2"]

@@ -686,3 +686,17 @@ def test_a_commit_has_no_work_for_another_spec_of_that_name(project: Project) ->
     committed = project.git("show", "--name-only", "--format=", "HEAD").split()
     assert "a.txt" in committed
     assert "b.txt" not in committed
+
+
+@pytest.mark.parametrize("awaits_approval", [False, True])
+def test_what_is_only_verified_is_not_committed(repository: Project, awaits_approval: bool) -> None:
+    repository.write("new.txt", "fixed\n")
+    if awaits_approval:
+        repository.state_path.write_text('{"awaitingApproval": true}')
+        result = repository.run("--ralph-commit=auto", "--ralph-rollback")
+    else:
+        result = repository.verify("--ralph-commit=auto", "--ralph-rollback")
+
+    assert result.ret == 0
+    assert repository.git("log", "--format=%s") == "the beginning"
+    assert repository.git("for-each-ref", "refs/ralph") == ""

@@ -71,3 +71,20 @@ def test_the_cost_of_an_agent_behind_a_script_counts(one_task: Project, report: 
     one_task.run("--junitxml", "junit.xml", executor="./agent")
     junit = (one_task.root / "junit.xml").read_text()
     assert '<property name="ralph.cost" value="0.2500"' in junit
+
+
+def test_a_conflict_is_not_resolved_for_more_than_the_limit(one_task: Project) -> None:
+    one_task.shell(f"""\
+        cp calls.txt {one_task.root}
+        echo mine > {one_task.root}/parser.txt
+        echo fixed > parser.txt
+        echo '{{"type": "result", "is_error": false, "result": "done", "total_cost_usd": 1.0}}'
+    """)
+    one_task.repository()
+    options = ("--ralph-isolate=worktree", "--ralph-max-cost=0.5")
+    result = one_task.run(*options, executor="sh executor.sh")
+
+    assert one_task.calls == ["1.3.1"]
+    result.stdout.fnmatch_lines(
+        ["*given up: its changes conflict *", "*✗ 1.3.1 by sh executor.sh, failed, cost $1.00"]
+    )

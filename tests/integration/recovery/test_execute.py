@@ -275,6 +275,31 @@ def test_a_failed_fix_is_carried_out_again(project: Project) -> None:
     result.stdout.fnmatch_lines(["*✓ 1.3.1 Fix: *", "*✓ 1.3.1.1 Fix: *"])
 
 
+def test_after_a_repair_nothing_is_carried_out_again(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.3 Add parser
+          - **Do**: Write `parser.txt`
+          - **Verify**: `test -e parser.txt && ./check.sh`
+    """)
+    project.write("check.sh", "#!/bin/sh\ngrep -q end parser.txt\n")
+    executor = project.shell("""\
+        case $task in
+            1.3) [ -e draft.txt ] && cp draft.txt parser.txt && exit 0;;
+            1.3.1) [ -e pen.txt ] && echo parser > draft.txt && exit 0;;
+            1.3.1.1) echo ink > pen.txt; exit 0;;
+            1.3.3) echo end >> parser.txt; exit 0;;
+        esac
+        echo "Task $task: It FAILED"
+        echo "- Error: something is missing for $task"
+        exit 1
+    """)
+    result = project.run("--ralph-execute", executor=executor)
+
+    assert result.ret == 0
+    # 1.3.2 is the repair of the permissions.
+    assert project.calls == ["1.3", "1.3.1", "1.3.1.1", "1.3.1", "1.3", "1.3.3"]
+
+
 def test_a_task_that_always_fails_reaches_the_limit(project: Project) -> None:
     project.state_path.write_text(
         json.dumps({"recoveryMode": True, "maxFixTasksPerOriginal": 2, "fixTaskMap": {}})
@@ -320,6 +345,14 @@ def test_unverified_tasks_are_carried_out_too(project: Project) -> None:
     assert project.git("log", "--format=%s", "--", "page.txt") == "feat(demo): Describe it"
 
 
+def test_an_unverified_task_is_recorded_as_completed(project: Project) -> None:
+    project.spec(UNVERIFIED)
+    project.run("--ralph-execute", executor=project.shell("echo TASK_COMPLETE"))
+
+    assert project.state["taskIndex"] == 2
+    assert "- [x] 1.1 Describe it\n- [x] 1.2 Tidy up\n" in project.progress
+
+
 def test_an_unverified_task_that_failed_stays_open(project: Project) -> None:
     project.spec(UNVERIFIED)
     fails = project.shell("[ $task = 1.1 ] && { echo no paper; exit 1; }; echo TASK_COMPLETE")
@@ -350,3 +383,18 @@ def test_a_missing_command_gets_one_fix(project: Project) -> None:
     assert result.ret == 1
     assert project.calls == ["1.1", "1.1.1", "1.1"]
     assert list(project.boxes) == ["1.1", "1.1.1"]
+
+
+def test_what_is_not_verified_is_merged_unverified(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Draw it
+          - **Do**: Draw a button
+          - **Verify**: `grep -q glow button.txt` and the button glows softly
+    """)
+    project.write("pytest.ini", "[pytest]\nralph_strict = true\n")
+    project.shell("echo a button > button.txt; echo TASK_COMPLETE")
+    project.repository()
+    project.run("--ralph-execute", "--ralph-isolate=worktree", executor="sh executor.sh")
+
+    assert project.boxes == {"1.1": True}
+    assert (project.root / "button.txt").is_file()

@@ -130,6 +130,49 @@ def test_it_waits_for_a_limit_to_pass(one_task: Project) -> None:
     assert one_task.state["fixTaskMap"]["1.3"]["attempts"] == 1
 
 
+def test_a_plugin_that_leaves_it_to_an_executor_in_trouble(one_task: Project) -> None:
+    one_task.write("conftest.py", "def pytest_ralph_execute():\n    return None\n")
+    result = one_task.run(executor=one_task.shell(LOGIN))
+
+    result.stdout.fnmatch_lines(["*given up: executor sh executor.sh is unavailable: not logged*"])
+    assert list(one_task.boxes) == ["1.3", "1.4"]
+
+
+def test_a_plugin_in_trouble_is_asked_once(one_task: Project) -> None:
+    one_task.write(
+        "conftest.py",
+        """\
+        from pytest_ralph.fixing.agents.base import Outcome, Trouble
+
+        calls = []
+
+        def pytest_ralph_execute():
+            calls.append(1)
+            assert len(calls) == 1
+            return Outcome(completed=False, trouble=Trouble("rate_limit", "slow down"))
+        """,
+    )
+    result = one_task.run("--ralph-executor=none")
+
+    result.stdout.fnmatch_lines(["*given up: a plugin cannot carry it out: rate limit: slow down"])
+    assert list(one_task.boxes) == ["1.3", "1.4"]
+
+
+def test_each_executor_is_waited_for(one_task: Project) -> None:
+    overloaded = "echo 'API Error: 529 Overloaded'"
+    first = one_task.shell(overloaded)
+    second = one_task.write(
+        "second.sh",
+        f"echo second >> calls.txt; [ $(grep -c second calls.txt) = 1 ] && {overloaded} ||"
+        " echo fixed > parser.txt\n",
+    )
+    chain = ("--ralph-executor", first, "--ralph-executor", f"sh {second.name}")
+    result = one_task.run("--ralph-wait=0.2", *chain)
+
+    assert result.ret == 0
+    assert one_task.calls == ["1.3.1", "1.3.1", "second", "second"]
+
+
 def test_what_does_not_pass_is_not_waited_for(one_task: Project) -> None:
     started = time.monotonic()
     one_task.run("--ralph-wait", "60", executor=one_task.shell(LOGIN))

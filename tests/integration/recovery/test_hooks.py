@@ -293,3 +293,15 @@ def test_junit_files_may_be_outside_the_project(one_task: Project) -> None:
 
     result.assert_outcomes(failed=1, passed=1)
     assert "NotImplementedError" not in result.stdout.str()
+
+
+def test_a_task_that_is_skipped_is_not_continued(one_task: Project) -> None:
+    skip = "Decision('escalate', 'not now', 'skipped')"
+    imported = "from pytest_ralph.healing.decide import Decision\n"
+    conftest(one_task, imported, hook("decide", f"return {skip}"))
+    one_task.run()
+    assert one_task.state["taskResults"]["1.3"]["status"] == "pending"
+    conftest(one_task)
+    result = one_task.run("--ralph-executor=none")
+
+    result.stdout.no_fnmatch_line("*continuing where*")

@@ -110,6 +110,10 @@ def test_fixes_that_exclude_each_other(words: Project) -> None:
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*1.1 and 1.2 do not pass together*"])
+
+    result = words.run("--ralph-executor=none")
+
+    result.stdout.no_fnmatch_line("*continuing where*")
     assert words.calls == ["1.2.1", "1.1.1", "1.2.2"]
 
 
@@ -539,3 +543,22 @@ def test_a_task_keeps_the_environment_of_its_item(words: Project) -> None:
     assert words.calls == ["1.2.1"]
     runs = (words.root / "runs.log").read_text().split()
     assert runs == ["run", "run"]
+
+
+@pytest.mark.parametrize("files", ["- **Files**: `src.py`", "- **Done when**: It fails"])
+def test_a_red_task_is_not_meant_to_pass_again(project: Project, files: str) -> None:
+    project.write("src.py", "done = 0\n")
+    project.spec(f"""\
+        - [ ] 1.1 [RED] Write a failing test
+          {files}
+          - **Verify**: `! grep -q 1 src.py`
+
+        - [ ] 1.2 [GREEN] Make it pass
+          - **Files**: `src.py`
+          - **Verify**: `grep -q 1 src.py`
+    """)
+    executor = project.shell("[ $task = 1.2 ] && echo done = 1 > src.py; echo TASK_COMPLETE")
+    result = project.run("--ralph-execute", executor=executor)
+
+    result.assert_outcomes(passed=2)
+    assert project.calls == ["1.1", "1.2"]

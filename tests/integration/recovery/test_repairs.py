@@ -179,6 +179,35 @@ def test_an_undone_repair_can_be_made_again(project: Project) -> None:
     assert project.calls == ["1.1.2"]
 
 
+def test_a_repair_stays_while_another_step_gets_more_time(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Format
+          - **Timeout**: 0.8
+          - **Verify**: `ruff format --no-cache --check app.py && sleep 1`
+    """)
+    project.write("app.py", "x  =  1\n")
+    result = project.run("--ralph-max-fixes=1")
+
+    assert result.ret == 0
+    assert list(project.boxes) == ["1.1", "1.1.1"]
+
+
+def test_the_fix_task_of_a_repair_stays_without_an_executor(project: Project) -> None:
+    project.spec("""\
+        - [ ] 1.1 Run it
+          - **Do**:
+            1. First this
+            2. Then that
+          - **Timeout**: 0.3
+          - **Verify**: `./run.sh`
+    """)
+    project.write("run.sh", "#!/bin/sh\nsleep 30\n")
+    project.run(executor=project.shell("echo 'API Error: 529 Overloaded'"))
+
+    assert list(project.boxes) == ["1.1", "1.1.1", "1.1.2", "1.1.3"]
+    assert project.state["fixTaskMap"]["1.1"]["fixTaskIds"] == ["1.1.1"]
+
+
 def test_packages_are_installed_for_the_python_of_verify(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,6 +262,24 @@ def test_a_prerequisite_is_inserted_and_carried_out(page: Project, newline: str)
     assert page.state["fixTaskMap"] == {}
 
 
+def test_a_prerequisite_for_the_same_files_in_a_worker(page: Project) -> None:
+    block = WORDS.replace("  - **Verify**", "  - **Files**: `page.txt`\n  - **Verify**")
+    page.tasks.write_text(
+        PLAN.replace("  - **Verify**", "  - **Files**: `page.txt`\n  - **Verify**")
+    )
+    asks = request(page, "ADD_PREREQUISITE", block)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) [ -e words.txt ] && cp words.txt page.txt || {asks};;
+            1.0.1) echo word > words.txt;;
+        esac
+    """)
+    result = page.run("--ralph-execute", "-n1", executor=executor)
+
+    assert result.ret == 0
+    assert page.calls == ["1.1", "1.0.1", "1.1", "1.2"]
+
+
 def test_a_prerequisite_that_fails_ends_it(page: Project) -> None:
     asks = request(page, "ADD_PREREQUISITE", WORDS)
     result = page.run(
@@ -274,6 +292,27 @@ def test_a_prerequisite_that_fails_ends_it(page: Project) -> None:
     assert result.ret == 1
     assert page.boxes["1.1"] is False
     assert page.boxes["1.0.1"] is False
+
+
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_an_added_task_that_is_broken_later_does_not_count(page: Project, is_fixed: bool) -> None:
+    page.tasks.write_text(PLAN.replace("`true`", "`test ! -e words.txt -o -e last.txt`"))
+    asks = request(page, "ADD_PREREQUISITE", WORDS)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) [ -e words.txt ] && cp words.txt page.txt || {asks};;
+            1.0.1) [ $call = 2 ] && echo word > words.txt;;
+            1.2) rm words.txt; touch last.txt;;
+            1.0.1.1) {str(is_fixed).lower()} && echo word > words.txt;;
+        esac
+        echo TASK_COMPLETE
+    """)
+    result = page.run("--ralph-execute", "--ralph-max-fixes=1", executor=executor)
+
+    assert result.ret == (0 if is_fixed else 1)
+    assert page.boxes["1.0.1"] == is_fixed
+    assert ("ALL_TASKS_COMPLETE" in result.stdout.str()) == is_fixed
+    result.stdout.fnmatch_lines(["*1.0.1 no longer passes since 1.2 changed *: *"])
 
 
 def test_a_followup_comes_after_the_task(page: Project) -> None:
@@ -289,6 +328,32 @@ def test_a_followup_comes_after_the_task(page: Project) -> None:
     assert result.ret == 0
     assert page.calls == ["1.1", "1.0.1", "1.2"]
     assert page.boxes == {"1.1": True, "1.0.1": True, "1.2": True}
+
+
+def test_a_followup_of_a_task_without_verify_is_carried_out(page: Project) -> None:
+    page.tasks.write_text(PLAN.replace("`grep -q word page.txt`", "Manual: read it"))
+    asks = request(page, "ADD_FOLLOWUP", WORDS)
+    executor = page.shell(f"""\
+        case $task in
+            1.1) {asks}; echo TASK_COMPLETE;;
+            1.0.1) echo word > words.txt;;
+        esac
+    """)
+    page.run("--ralph-execute", executor=executor)
+
+    assert page.calls == ["1.1", "1.0.1", "1.2"]
+    assert page.boxes == {"1.1": True, "1.0.1": True, "1.2": True}
+
+
+def test_a_followup_that_breaks_off_leaves_the_task_passed(page: Project) -> None:
+    page.write("conftest.py", "def pytest_ralph_fix_task():\n    raise ValueError\n")
+    asks = request(page, "ADD_FOLLOWUP", WORDS)
+    executor = page.shell(f"echo word > page.txt; [ $task = 1.1 ] && {asks}; echo TASK_COMPLETE")
+    result = page.run("--ralph-execute", executor=executor)
+
+    assert page.boxes["1.1"]
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1.0.1 was added after 1.1 *: failed"])
 
 
 def test_a_followup_of_a_fix_waits(page: Project) -> None:

@@ -184,3 +184,14 @@ def test_time_limits_of_any_size(one_task: Project, limit: str) -> None:
 def test_timeout_fields_of_any_size(project: Project, digits: int) -> None:
     project.spec(f"- [ ] 1.1 A\n  - **Timeout**: {'9' * digits}h\n  - **Verify**: `true`\n")
     assert project.run().ret == 0
+
+
+def test_more_time_is_no_fix_of_an_earlier_run(project: Project) -> None:
+    project.spec(spec("echo working; cat nap && sleep $(cat nap)"))
+    project.run("--ralph-max-fixes=1", executor=project.shell("true"))
+    assert list(project.boxes) == ["1.1", "1.1.1"]
+    project.write("nap", "0.6")
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["*passed when tried again"])
+    result.stdout.no_fnmatch_line("*recovered by*")

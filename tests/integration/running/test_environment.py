@@ -92,6 +92,24 @@ def test_what_an_e2e_startup_starts_lives_until_the_cleanup(
     pytester.runpytest("--ralph", "specs").assert_outcomes(passed=4)
 
 
+def test_a_cleanup_leaves_the_services_of_other_specs_alone(pytester: pytest.Pytester) -> None:
+    """They may have the same name."""
+    for directory in "ab":
+        path = pytester.mkdir(directory) / "specs/demo/tasks.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(
+            "- [ ] VE1 E2E startup\n"
+            f"  - **Verify**: `sleep 65 > /dev/null 2>&1 & echo $! > {directory}/pid`\n"
+            "- [ ] VE2 E2E check\n"
+            f"  - **Verify**: `{ALIVE.replace('pid', f'{directory}/pid')}`\n"
+            "- [ ] VE3 E2E cleanup\n"
+            "  - **Verify**: `test -d a`\n"
+        )
+    first = "a/specs/demo/tasks.md"
+    order = (f"{first}::VE1", "b/specs/demo/tasks.md", f"{first}::VE2")
+    pytester.runpytest("--ralph", *order).assert_outcomes(passed=5)
+
+
 def test_without_a_cleanup_it_lives_until_the_end_of_the_run(
     pytester: pytest.Pytester, make_spec: SpecMaker
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -61,7 +60,7 @@ def test_only_files_changed_since_verify_count(
     regressions = Regressions(tmp_path)
     (tmp_path / "1.txt").touch()
     for name in "123":
-        task: Any = SimpleNamespace(name=name, id=name, files=(f"{name}.txt",))
+        task = Task(name, "Write", name=name, files=(f"{name}.txt",))
         # The executors worked at the same time, so each saw the changes of the first.
         fix = Attempt(what="fix", started=time.time(), changed=("1.txt", f"{name}.txt"))
         check = Attempt(what="verify", started=time.time() + verified)
