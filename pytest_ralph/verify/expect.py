@@ -538,7 +538,7 @@ PATTERNS = (
     Pattern(
         "no lines",
         _form(
-            rf"(?:exits )?{_VERB}?no (?!missing)(?:{_PLAIN_WORD} ){{0,2}}{_THING}"
+            rf"(?:exits )?{_VERB}?no (?!missing)(?P<kind>(?:{_PLAIN_WORD} ){{0,2}}){_THING}"
             r"(?: (?:found|remain|is|left|exist|exists|returned|returns|printed|shown|anywhere))*"
         ),
         statements.no_lines,

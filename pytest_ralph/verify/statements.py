@@ -98,6 +98,7 @@ _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
+_OF_ALL = words("prose", "of all")
 RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
 _OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -341,6 +342,8 @@ def silence(said: Statement) -> Answer:
 
 def no_lines(said: Statement) -> Answer:
     command = said.command
+    if not _is_all_it_prints(said):
+        return None
     if said.noun in _DIFFERENCES:
         is_of_output = compares(command)
     elif said.is_of_tool:
@@ -349,6 +352,21 @@ def no_lines(said: Statement) -> Answer:
     else:
         is_of_output = True
     return expect_nothing(command) if is_of_output else None
+
+
+def _is_all_it_prints(said: Statement) -> bool:
+    """Whether the command prints nothing but the kind of thing that is denied.
+
+    "no selector changes" of a difference, and "no map files" of a directory, are some of them.
+    """
+    kind = said.group("kind").split()
+    if "new" in kind:
+        return False
+    command = said.command
+    if not kind or is_search(command) or command.last.program == "find":
+        return True
+    written = command.text.lower()
+    return all(word in _OF_ALL or word in written for word in kind)
 
 
 def no_errors(said: Statement) -> Answer:

@@ -140,7 +140,7 @@ def test_a_word_that_only_looks_like_a_name_is_nothing_to_look_for(word: str) ->
     assert expected("ls src", "shows no old-file.txt") == [
         ("stdout", "not_contains", "old-file.txt")
     ]
-    assert expected("ls src", f"shows no {word} files") == [("stdout", "empty")]
+    assert expected("grep -rl old src", f"shows no {word} files") == [("stdout", "empty")]
 
 
 @pytest.mark.parametrize(
