@@ -61,7 +61,8 @@ _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 # `make config; ./deploy` → `config` exits 0
 _PART_SUCCEEDS = regex(r"(?:→ )?⟦(?P<value>\d+)⟧ exits 0")
 # What may stand behind a statement without changing what it asks.
-_TAIL = any_of("tail", " ", "$")
+_AFTER_CHANGE = f"after {one_of('the change')}"
+_TAIL = regex(f" (?:{one_of('tail')}|{_AFTER_CHANGE})$", re.IGNORECASE)
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # "in `src`" where the command looks into `src`.
 _NAMED_PLACE = regex(r" (?:in|from|under|inside|within|of|for) ⟦(?P<value>\d+)⟧$")
@@ -323,8 +324,10 @@ _CREATES = regex(
     r"|creates (?:files? )?⟦(?P<created>[\d&]+)⟧"
 )
 _SUBJECT = (
-    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer|reply|status|tests?"
-    r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
+    rf"(?:{_AFTER_CHANGE} )?"
+    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer"
+    r"|reply|status|tests?|process|program|script|prints|expect|returns|shows|→|is|with|of"
+    r"|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
 _RESULT_VERB = r"(?:(?P<verb>returns|equals|is|expect|→|={1,2}) ?)"
@@ -490,6 +493,16 @@ PATTERNS = (
     ),
     # returns at least 2 lines
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    # at least 2 in the header section
+    Pattern(
+        "lower bound in a part",
+        _form(
+            rf"{_VERB}?{_NUMBER}{_NOUN}"
+            rf"(?P<rest> in (?:{_NOUN_WORD} ){{0,3}}{one_of('part')})"
+        ),
+        amounts.amount,
+        when=lambda said: said.op in (">", ">="),
+    ),
     # prints a non-zero number
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
     # → files exist

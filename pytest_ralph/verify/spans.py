@@ -539,7 +539,7 @@ RULES = (
     SpanRule(
         "aid in brackets",
         Use.OPTIONAL,
-        before=regex(r"\(\s*$"),
+        before=regex(r"\(\s*(?:use|run|with)?\s*$", re.IGNORECASE),
         after=regex(r"\s+to\s+\w", re.IGNORECASE),
         when=_follows_command,
     ),
@@ -608,6 +608,8 @@ _NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
 # "`make lint` Types: `make types`"
 _LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
 _SENTENCE_END = regex(r"[.;·•]\s|[。；]|\n")
+# `a` returns 3 (see `b`)
+_OPEN_BRACKETS = regex(r"(?P<before>.*\w.*)\((?P<inside>[^()]*)$", re.DOTALL)
 _LAST_CLAUSE = regex(
     r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
     r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
@@ -758,6 +760,9 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     "`a` returns 3. Check the rest: `b`" says nothing more about `a`. An optional command takes the
     last clause with it, so that it can be reported.
     """
+    brackets = _OPEN_BRACKETS.match(words)
+    if brackets:
+        return brackets["before"], brackets["inside"]
     ends = list(_SENTENCE_END.finditer(words))
     if ends:
         end = ends[-1]

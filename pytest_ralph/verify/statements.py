@@ -68,7 +68,7 @@ _NOT_LITERAL = regex(
             r"^ok\s+\S+/\S+$",
             r"^v?\d+(?:\.[\dx]+)*\.x$",
             r"…|(?<!/)\.\.\.",
-            r"^\w+ [<>]=? \d+$",
+            r"^[\w.-]+ ?[<>]=? ?v?\d[\d.]*$",
             r"\bin \d+(?:\.\d+)? ?m?s\b",
         )
     )
@@ -95,6 +95,8 @@ _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
+# Of a commit; only its beginning may be written.
+_HASH_LENGTH = 40
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
@@ -484,6 +486,9 @@ def _prints_more_than_text(said: Statement) -> bool:
     A search prints the whole line, with the name of the file or its number in front.
     """
     if searches(said.command) or prints_sql_table(said.command) or prints_columns(said.command):
+        return True
+    if said.values[0].kind == "hash" and len(said.texts[0]) < _HASH_LENGTH:
+        # The beginning of a longer one.
         return True
     return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 
