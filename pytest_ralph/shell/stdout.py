@@ -27,6 +27,8 @@ _WILDCARD = re.compile(r"[*?{]")
 _COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
 # What only stands in for a command that failed.
 _FALLBACK = re.compile(r"(?:true|:|exit)(?: .*)?|echo \d+")
+# `SELECT shop, COUNT(*) … GROUP BY shop` prints one for each.
+_GROUPED = re.compile(r"\bgroup by\b", re.IGNORECASE)
 _HTTP_STATUS = re.compile(r"%\{http_code\}")
 
 
@@ -69,7 +71,8 @@ def of_stage(stage: Stage) -> Stdout:
         return Stdout.COUNT
     if stage.is_listed("texts") or _runs_code(stage):
         counting = _HTTP_STATUS if stage.is_listed("http") else _COUNTING
-        is_number = counting.search(" ".join(stage.arguments))
+        code = " ".join(stage.arguments)
+        is_number = counting.search(code) and not _GROUPED.search(code)
         return Stdout.COUNT if is_number else Stdout.TEXT
     if stage.is_listed("lists"):
         return Stdout.LINES

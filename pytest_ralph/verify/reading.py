@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 _MANUAL = any_of("manual", r"\W*")
 _LOOK = any_of("look", r"\W*")
 # "Visual inspection; `make build` succeeds": the command begins a sentence of its own.
-_SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE)
+_SENTENCE_BEFORE = regex(
+    r"(?:[.;]\s+|,\s+(?:and )?then\s+)(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE
+)
 _FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
@@ -228,7 +230,8 @@ class Reading:
             # A record of an earlier run asks for nothing.
             return
         if _LOOK.match(passage.lead):
-            look, *_ = _FIRST_SENTENCE.split(passage.lead, maxsplit=1)
+            lead = _SENTENCE_BEFORE.sub("", passage.lead)
+            look, *_ = _FIRST_SENTENCE.split(lead, maxsplit=1)
             self.unread.append(tidied(look))
         self._take_mentions(passage)
 
