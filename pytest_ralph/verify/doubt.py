@@ -38,7 +38,9 @@ _CODE = regex(r"`[^`]*`")
 
 
 def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
-    """Whether words that were not understood allow a search to end with 1.
+    """Whether words that were not understood leave open whether a search is to find something.
+
+    Neither of its exit statuses says then how the task went.
 
     Who makes a search quiet asks for its exit status, and negates that if nothing may be found.
     """

@@ -567,7 +567,7 @@ PATTERNS = (
         "nothing of a kind",
         _form(
             rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
-            r"|not (?:found|matches))"
+            r"|not (?:found|matches)|is (?:all )?(?:gone|absent|removed))"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),

@@ -14,7 +14,7 @@ from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
-from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
+from pytest_ralph.verify.model import EMPTY, Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import read_script, withholds
 from pytest_ralph.verify.spans import find_commands
@@ -314,7 +314,8 @@ class Reading:
     def _demands_of(self, mention: Mention, shared: str, is_only: bool) -> Demands | None:
         """Return what is said of a command right behind it, or else in another place.
 
-        None stands for a command whose exit status might say the opposite of what the words mean.
+        None stands for a command whose exit status might say the opposite of what the words mean,
+        or says nothing about it.
         """
         demands = read_expectations(mention.command, without_directory(mention.after))
         if not demands.expect:
@@ -322,11 +323,10 @@ class Reading:
         if demands.expect:
             return demands
         command = Command.parse(mention.command)
-        if may_mean_failure(command, demands.unread):
-            self.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
+        words = demands.unread
+        if may_mean_failure(command, words) or may_find_nothing(command, words):
+            self.unread.append(f"`{mention.command}` {'; '.join(words)}")
             return None
-        if may_find_nothing(command, demands.unread):
-            demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         return demands
 
     def _expected_elsewhere(self, mention: Mention, shared: str, is_only: bool) -> Sequence[Expect]:
