@@ -17,10 +17,9 @@ from pytest_ralph.verify.stdout_kind import (
     is_http,
     lists_names,
     prints_blocks,
-    prints_in_turn,
     prints_nothing,
-    prints_number_last,
     prints_numbers,
+    prints_several_numbers,
     searches,
     shows_contents,
     shows_http_status,
@@ -77,15 +76,12 @@ def amount(said: Statement) -> Answer:
     part = _part_of_output(said)
     if part is not None:
         return [Expect("stdout", "contains", part)]
-    if _is_measured(said) or _VERSION.search(command.text):
+    if _is_measured(said) or _is_one_of_several(said):
         return None
     if _may_be_status(said) and prints_nothing(command):
         return [_status(said)]
     if said.op == "==" and said.is_of_each_line:
         return [Expect("stdout", "each_line==", said.number)]
-    if prints_in_turn(command) and not prints_number_last(command):
-        # `wc -l a && grep -c x b`: two numbers, of which one is meant.
-        return None
     if prints_numbers(command):
         return _expect_count(said)
     return _expect_of_text(said)
@@ -137,8 +133,15 @@ def _exact_amount(said: Statement) -> Expect | None:
     return asked[0] if asked and asked[0].op == "==" else None
 
 
+def _is_one_of_several(said: Statement) -> bool:
+    """Whether it is one of the numbers that a command prints: `wc -l a && grep -c x b`."""
+    return prints_several_numbers(said.command) and not said.is_of_each_line
+
+
 def _is_measured(said: Statement) -> bool:
     """Whether a number is of something that is not printed: seconds, but not `wc -c` in bytes."""
+    if _VERSION.search(said.command.text):
+        return True
     if said.noun == "bytes" and _BYTES.search(said.command.text):
         return False
     return _MEASURE.match(said.noun) is not None
