@@ -118,8 +118,8 @@ def read(text: str) -> Reading:
         return reading
     for passage in passages:
         if isinstance(passage, Script):
-            check, unread = read_script(passage, reading.previous)
-            reading.take_check(check, unread, mark="`")
+            for step in read_script(passage, reading.previous):
+                reading.take_check(step.check, step.unread, mark="`")
             # What stands behind a script is no longer below the heading of it.
             reading.common = ""
         else:

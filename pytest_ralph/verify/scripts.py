@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness
@@ -41,34 +41,68 @@ _SOMEWHERE = {
     "matches": "matches",
 }
 # Lines that print nothing, so that a number can only be that of another line.
-_SILENT = regex(r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b|[A-Za-z_]\w*=\S*$")
+_SILENT = regex(
+    r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b"
+    r"|[A-Za-z_]\w*=(?:\S*|\$\(.*\))(?:\s+#.*)?$"
+)
 
 
-def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[str]]:
-    """Return the check of a fenced block and the words in it that were not understood.
+class Step(NamedTuple):
+    """A script, or a line of one, and the words in it that were not understood.
 
-    None stands for a block of comments, of output or of another language, or for a script that a
-    person has to complete, or to run under a condition. `previous` is the prose just before the
-    block.
+    Without a check, a person has to complete it, or to run it under a condition.
+    """
+
+    check: Check | None
+    unread: Sequence[str] = ()
+
+
+def read_script(script: Script, previous: str) -> list[Step]:
+    """Return the script of a fenced block, or its lines if each says what it prints.
+
+    There is none in a block of comments, of output or of another language. `previous` is the prose
+    just before the block.
     """
     command = _runnable(script, previous)
     if not command:
-        return None, ()
+        return []
     if has_placeholder(command):
-        return None, [_shown(command)]
+        return [Step(None, [_shown(command)])]
     if withholds(previous):
-        return None, [f"{previous} {_shown(command)}"]
+        return [Step(None, [f"{previous} {_shown(command)}"])]
+    lines = _CONTINUED.sub(" ", command)
+    expecting = _expecting_lines(lines)
+    if _are_all_lines(expecting, lines):
+        return [_read_line(*one) for one in expecting]
     expect: list[Expect] = []
     unread: list[str] = []
-    lines = _CONTINUED.sub(" ", command)
-    for line, words in _expecting_lines(lines):
+    for line, words in expecting:
         asked = read_expectations(line, words).expect
         if _prints_more_than(line, lines):
             asked = _somewhere(asked)
         if not asked:
             unread.append(words)
         expect += asked
-    return Check(command, tuple(expect)), unread
+    return [Step(Check(command, tuple(expect)), unread)]
+
+
+def _read_line(line: str, words: str) -> Step:
+    return Step(read_expectations(line, words).applied_to(Check(line)))
+
+
+def _are_all_lines(expecting: Sequence[tuple[str, str]], script: str) -> bool:
+    """Whether every line of a script is a command of its own that says what it prints."""
+    written = list(filter(_is_code, script.split("\n")))
+    if len(expecting) < 2 or len(expecting) != len(written):
+        return False
+    return all(_stands_alone(*one) for one in expecting)
+
+
+def _stands_alone(line: str, words: str) -> bool:
+    if _SILENT.match(line) or likeness(line) < Likeness.MAYBE:
+        return False
+    demands = read_expectations(line, words)
+    return bool(demands.expect) and not demands.unread
 
 
 def withholds(heading: str) -> bool:
