@@ -11,6 +11,7 @@ from pytest_ralph.verify.model import NONZERO, Expect, OneOf
 from pytest_ralph.verify.statements import RESULT_VERBS, expect_nothing, expect_something
 from pytest_ralph.verify.stdout_kind import (
     adds_lines,
+    compares,
     counts_only,
     counts_several_files,
     hides_zero,
@@ -253,6 +254,9 @@ def _expect_contents(said: Statement) -> Answer:
 
     "2 changed lines" of a difference are not the lines that it prints.
     """
+    if compares(said.command) and _may_be_status(said):
+        # `git diff --exit-code` → 0
+        return [_status(said)]
     if not said.noun:
         return [_printed(said)]
     if said.noun.startswith("line"):

@@ -70,6 +70,12 @@ _ENDS_WITH_STATUS = regex(
     r"\b(?:terminates|finishes|completes|stops|quits|aborts|dies|fails) with (?=\d+\b(?!%| \w))",
     re.IGNORECASE,
 )
+# "drops from 14 to 3": how it is now.
+_NOW_AT = regex(
+    r"\b(?:drops|falls|goes|went|shrinks|decreases|grows|rises|increases|down|up) from [\d,]+"
+    r"(?: \w+)? to (?=[\d<>≥≤a])",
+    re.IGNORECASE,
+)
 # "no line with `x`" says no more than "no `x`".
 _NO_LINE_WITH = regex(
     r"\b(?P<no>no|zero|without) (?:lines?|rows?|entry|entries) with (?=⟦)",
@@ -164,6 +170,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     text = splitter.take_values(_TAG.sub("", text))
     text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
     text = _ENDS_WITH_STATUS.sub("exits ", text)
+    text = _NOW_AT.sub("returns ", text)
     text = _NO_LINE_WITH.sub(r"\g<no> ", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)

@@ -50,7 +50,8 @@ _PLURAL = regex(
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
-    r"\W*(?:we )?(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"\W*(?:we |the |it |process |program |command |script )*"
+    r"(?:there (?:are|is|(?:should|must|will) be) )?"
     r"(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
     r"|less than|fewer than|exactly|returns? |exits? |\d+ |(?:must|should) )",
     re.IGNORECASE,

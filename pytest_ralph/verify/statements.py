@@ -487,8 +487,13 @@ def _prints_more_than_text(said: Statement) -> bool:
     """
     if searches(said.command) or prints_sql_table(said.command) or prints_columns(said.command):
         return True
-    if said.values[0].kind == "hash" and len(said.texts[0]) < _HASH_LENGTH:
-        # The beginning of a longer one.
+    kind = said.values[0].kind
+    if kind == "hash":
+        # Its beginning, or in front of the name of a file.
+        is_short = len(said.texts[0]) < _HASH_LENGTH
+        return is_short or said.command.last.program.endswith("sum")
+    if kind == "capitals" and prints_body(said.command):
+        # "returns OK": maybe in a field of an answer.
         return True
     return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 
