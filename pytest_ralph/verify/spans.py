@@ -211,7 +211,7 @@ _SHOWN_THINGS = any_of(
     "shown",
     r"\b",
     rf"(?:\s+(?:{_BETWEEN}|{one_of('around')}|at least|all|{_COUNT}))*"
-    rf"(?:(?:(?![.;]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
+    rf"(?:(?:(?![.;,]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
 )
 
 
