@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.passages import Script
 
 _SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cmd".split())
+_POWERSHELLS = frozenset(("powershell", "pwsh", "ps1"))
+# What another shell would not understand: variables, cmdlets, paths with backslashes.
+_ONLY_POWERSHELL = regex(r"[$`\\@{}]|\b[A-Z][a-z]+-[A-Z]")
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition before", r"\W*(?:(?:and|then),?\s+)?", r"\b")
@@ -122,6 +125,8 @@ def _runnable(script: Script, previous: str) -> str:
     if not lines:
         return ""
     is_of_shell = script.language.replace("-", "") in _SHELLS
+    if script.language in _POWERSHELLS:
+        is_of_shell = all(map(_is_for_any_shell, lines))
     if script.language and not is_of_shell:
         return ""
     if any(map(_PROMPT.match, lines)):
@@ -133,6 +138,10 @@ def _runnable(script: Script, previous: str) -> str:
     if likeness(lines[0]) < Likeness.MAYBE:
         return ""
     return script.text
+
+
+def _is_for_any_shell(line: str) -> bool:
+    return likeness(line) is Likeness.SURE and not _ONLY_POWERSHELL.search(line)
 
 
 def _is_code(line: str) -> bool:
