@@ -24,11 +24,12 @@ _IMPORTS = re.compile(r"(?:import|from) [^;()\n]+(?:; *(?:import|from) [^;()\n]+
 _PATTERN_OPTION = re.compile(r"-[A-Za-z]*[ef]")
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
-_COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
+# `SELECT shop, COUNT(*) … GROUP BY shop` prints one for each.
+_COUNTING = re.compile(
+    r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count(?!.*\bgroup by\b)", re.IGNORECASE
+)
 # What only stands in for a command that failed.
 _FALLBACK = re.compile(r"(?:true|:|exit)(?: .*)?|echo \d+")
-# `SELECT shop, COUNT(*) … GROUP BY shop` prints one for each.
-_GROUPED = re.compile(r"\bgroup by\b", re.IGNORECASE)
 _HTTP_STATUS = re.compile(r"%\{http_code\}")
 
 
@@ -71,8 +72,7 @@ def of_stage(stage: Stage) -> Stdout:
         return Stdout.COUNT
     if stage.is_listed("texts") or _runs_code(stage):
         counting = _HTTP_STATUS if stage.is_listed("http") else _COUNTING
-        code = " ".join(stage.arguments)
-        is_number = counting.search(code) and not _GROUPED.search(code)
+        is_number = counting.search(" ".join(stage.arguments))
         return Stdout.COUNT if is_number else Stdout.TEXT
     if stage.is_listed("lists"):
         return Stdout.LINES

@@ -75,37 +75,28 @@ def read_script(script: Script, previous: str) -> list[Step]:
         return [Step(None, [f"{previous} {_shown(command)}"])]
     lines = _CONTINUED.sub(" ", command)
     expecting = _expecting_lines(lines)
-    if _are_all_lines(expecting, lines):
-        return [_read_line(*one) for one in expecting]
+    demands = [read_expectations(*one) for one in expecting]
+    are_commands = _are_all_lines(expecting, lines) and all(one.expect for one in demands)
+    steps: list[Step] = []
     expect: list[Expect] = []
     unread: list[str] = []
-    for line, words in expecting:
-        asked = read_expectations(line, words).expect
+    for (line, words), one in zip(expecting, demands, strict=True):
+        steps.append(Step(one.applied_to(Check(line)), one.unread))
+        asked = one.expect
         if _prints_more_than(line, lines):
             asked = _somewhere(asked)
         if not asked:
             unread.append(words)
         expect += asked
-    return [Step(Check(command, tuple(expect)), unread)]
-
-
-def _read_line(line: str, words: str) -> Step:
-    return Step(read_expectations(line, words).applied_to(Check(line)))
+    return steps if are_commands else [Step(Check(command, tuple(expect)), unread)]
 
 
 def _are_all_lines(expecting: Sequence[tuple[str, str]], script: str) -> bool:
-    """Whether every line of a script is a command of its own that says what it prints."""
+    """Whether these are all lines of a script, and none only prepares the next one."""
     written = list(filter(_is_code, script.split("\n")))
     if len(expecting) < 2 or len(expecting) != len(written):
         return False
-    return all(_stands_alone(*one) for one in expecting)
-
-
-def _stands_alone(line: str, words: str) -> bool:
-    if _SILENT.match(line) or likeness(line) < Likeness.MAYBE:
-        return False
-    demands = read_expectations(line, words)
-    return bool(demands.expect) and not demands.unread
+    return not any(_SILENT.match(line) for line, _ in expecting)
 
 
 def withholds(heading: str) -> bool:
