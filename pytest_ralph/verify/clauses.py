@@ -113,7 +113,7 @@ _CONTRAST = regex(r"\W*not ⟦\d+⟧\W*")
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 _ALLOWED_BESIDE = any_of("allowed beside", r"\W*")
 # The same for a clause: "returns 3, or 4 on another system".
-_RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
+_RETRACTING = any_of("retracting", r"\W*(?:with\b[^`]*\s)?", r"\b")
 # "after the edit < 800": that is now.
 _AFTER_CHANGE = any_of("the change", r"\W*after (?:the |this )?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")

@@ -433,7 +433,10 @@ _ROW_RULE = "in a row of texts"
 
 
 # `make ios` passes if a simulator is available
-_WENT_WELL = r"(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0)"
+_WENT_WELL = (
+    r"(?:(?:is )?(?:clean|green)|passes|succeeds|works|builds|compiles|runs"
+    r"|(?:exits|returns)(?: with)? 0)"
+)
 
 
 # Behind a command: which of two is the better one, and why.
