@@ -394,6 +394,14 @@ def _is_clean(said: Statement) -> bool:
     return _TERSE_STATUS.search(said.command.text) is not None
 
 
+def _may_be_missing(said: Statement) -> bool:
+    """Whether it fails where there is no such file: `ls x`, `test -f x`, but not `test ! -f x`."""
+    command = said.command
+    if command.last.program in ("test", "["):
+        return "!" not in command.text
+    return lists_names(command) or shows_contents(command)
+
+
 def _has_texts(said: Statement) -> bool:
     return said.has_texts
 
@@ -520,7 +528,7 @@ PATTERNS = (
             r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
         ),
         statements.always(NONZERO),
-        when=lambda said: lists_names(said.command) or shows_contents(said.command),
+        when=_may_be_missing,
     ),
     # is clean
     Pattern(

@@ -40,8 +40,12 @@ _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # In front of a list: one of its commands is enough.
 _ONE_IS_ENOUGH = regex(r"\W*(?:either|(?:any |at least )?one of|any of)\b", re.IGNORECASE)
-# "1 in each" is about files.
-_EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
+# "1 in each" is about files, "shows all services" about what one command shows.
+_EVERY = regex(
+    r"(?<!\bin )(?<!\bshows )(?<!\blists )(?<!\bprints )(?<!\breports )"
+    r"\b(?:both|each|every|all|either)\b",
+    re.IGNORECASE,
+)
 # "… and `b` return 3", "… → 0 matches", "… returns nothing"
 _PLURAL = regex(
     r"\W*(?:should |must |will )?(?:return|print|show|output|exit|give|list|report|find|are|have"

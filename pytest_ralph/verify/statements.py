@@ -412,7 +412,7 @@ def outcome_word(said: Statement) -> Answer:
     is_quoted = said.values[0].kind in ("span", "quote")
     if (is_quoted and word in _PRINTED) or _OUTPUT.search(said.clause.source):
         return None
-    if not said.verb and said.values[0].kind != "capitals":
+    if not said.verb and said.values[0].kind not in ("capitals", "literal"):
         return None
     if word.upper() in _PASSING:
         return []
