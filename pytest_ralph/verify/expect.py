@@ -256,9 +256,14 @@ def _created_files(command: Command, clause: Clause) -> list[str]:
 
 def _without_tail(command: Command, clause: Clause) -> str:
     place = _NAMED_PLACE.search(clause.text)
-    if place and _value_of(place, clause) in command.text:
+    if place and _is_searched(_value_of(place, clause), command):
         return clause.text[: place.start()]
     return _TAIL.sub("", clause.text)
+
+
+def _is_searched(place: str, command: Command) -> bool:
+    """Whether a command looks into a place, or for a thing; `foo|bar` looks for more than `foo`."""
+    return place in command.text and f"{place}|" not in command.text.replace("\\", "")
 
 
 def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
@@ -575,7 +580,7 @@ PATTERNS = (
         "nothing of a kind",
         _form(
             rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
-            r"|not (?:found|matches)|is (?:all )?(?:gone|absent|removed))"
+            r"|not(?: (?:found|matches))?|is (?:all )?(?:gone|absent|removed))"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),

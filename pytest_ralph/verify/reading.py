@@ -63,6 +63,7 @@ _LEAD = regex(
 _LEAD_END = regex(
     r"(?:\b(?:from|of|for|by|when running|after running|in|with)\W*|:\s*)$", re.IGNORECASE
 )
+_DENIES = regex(r"\W*(?:there (?:are|is) )?(?:no|zero|nothing|0)\b", re.IGNORECASE)
 _DIGIT = regex(r"\d")
 # `No leftovers:`, `Check for stale imports:` in front of a search, which must find nothing.
 _NONE_OF_IT = regex(
@@ -297,7 +298,8 @@ class Reading:
         directories = directories_of(found, self.directory)
         is_choice = _ONE_IS_ENOUGH.match(self.common) is not None
         has_entered = False
-        for mention, named in zip(_with_alternatives(found), directories, strict=True):
+        marked = _with_shared_denial(_with_alternatives(found))
+        for mention, named in zip(marked, directories, strict=True):
             demands = self._demands_of(mention, shared, is_only)
             if demands is None:
                 continue
@@ -347,7 +349,7 @@ class Reading:
             return read_expectations(command, f"{verb} {appearing['texts']}").expect
         if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
             return [EMPTY]
-        if is_only and _is_lead(before):
+        if _is_lead(before) and (is_only or _is_denied_alone(mention)):
             stated = read_expectations(command, _LEAD_END.sub("", before))
             if _DIGIT.search(before):
                 self.unread += stated.unread
@@ -441,6 +443,22 @@ def _claim_before(words: str) -> str:
     if claim:
         return tidied(claim["claim"])
     return tidied(words) if _AMOUNT.search(words) else ""
+
+
+def _with_shared_denial(found: Sequence[Mention]) -> list[Mention]:
+    """Return the commands; in `no output from `A` and `B`` the words are about both."""
+    shared: list[Mention] = []
+    denial = ""
+    for mention in found:
+        if not _JOINER.fullmatch(in_english(mention.before)):
+            denial = mention.before if _is_denied_alone(mention) else ""
+        shared.append(mention._replace(before=denial or mention.before))
+    return shared
+
+
+def _is_denied_alone(mention: Mention) -> bool:
+    """`No output from `A`; `B` passes`: nothing is said of A behind it."""
+    return _DENIES.match(mention.before) is not None and not tidied(mention.after)
 
 
 def _is_lead(words: str) -> bool:
