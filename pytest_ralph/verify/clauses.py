@@ -301,8 +301,8 @@ def _from_green(clauses: list[Clause]) -> list[Clause]:
     plain = [clause.source.replace("`", "") for clause in clauses]
     if len(plain) < 2 or not _RED.match(normalise(plain[0])):
         return clauses
-    for index, words in enumerate(plain):
-        if _GREEN_NOW.match(words):
+    for index, written in enumerate(plain):
+        if _GREEN_NOW.match(written):
             return clauses[index:]
     return clauses
 
