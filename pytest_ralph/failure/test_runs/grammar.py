@@ -32,7 +32,7 @@ LONGEST_BLOCK = 60
 # Lines of a block that only say where, or belong to a listing of source or differences.
 PLACE = (
     r"\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
-    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
+    r"|[✓✔√] |stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
 NAMED_PATTERNS = {
     "<thrown>": THROWN.pattern,

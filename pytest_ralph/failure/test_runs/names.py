@@ -39,7 +39,7 @@ TIME = re.compile(
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
     r"| +(?:-- )?Time elapsed: .*$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
-    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
+    r"|\s+[\d.]+m?s \([^()]*\|[^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
     r"|, where (?:GetParam\(\)|TypeParam) = .*$"
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
@@ -63,7 +63,7 @@ TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNO
 # What stands before a name, and what stands behind it as often as it occurs. A remark is taken off
 # first: what stands before it may look like a place.
 BEFORE = (REMARK, NUMBER, BEFORE_NAME, TEST_LABEL)
-BEHIND = (REMARK, TIME, PLACE, NAME_END)
+BEHIND = (REMARK, PLACE, NAME_END)
 RULERS = " :─━═"
 # `test_total (shop.tests.CartTest.test_total)`
 OF_CLASS = re.compile(r"^(?P<name>\w+) \((?P<class>[\w.]+)\)(?: \(.*\))?$")
@@ -78,18 +78,28 @@ def name_in(title: str) -> str:
     for pattern in BEFORE:
         name = pattern.sub("", name)
 
-    shortened = ""
-    while name != shortened:
-        shortened = name
-        for pattern in BEHIND:
-            # A place may be all there is.
-            name = pattern.sub("", name).strip(RULERS) or name.strip(RULERS)
+    name = _without_ending(name)
+    shortened = TIME.sub("", name)
+    if shortened != name:
+        # Only the last time is how long the test took: "retries after 5s (1.2ms)".
+        name = _without_ending(shortened) or name
 
     name = IN_SUITE.sub(r"\1", name)
     name = QUOTED.sub(r"\2", name)
     name = _with_class(name)
     if len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
         return ""
+    return name
+
+
+def _without_ending(name: str) -> str:
+    """Return a name without remarks, places and dots behind it."""
+    shortened = ""
+    while name != shortened:
+        shortened = name
+        for pattern in BEHIND:
+            # A place may be all there is.
+            name = pattern.sub("", name).strip(RULERS) or name.strip(RULERS)
     return name
 
 
