@@ -48,4 +48,4 @@ def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
 
 def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
     """Return whether a line of the output says that this many tests failed."""
-    return len(tests) in shapes.failed_counts(output)
+    return shapes.are_counted(output, tests)

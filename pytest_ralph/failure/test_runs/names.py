@@ -16,7 +16,7 @@ NOT_A_NAME = re.compile(
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
-    | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
+    | \S+\.\w+\ [.EFs]+ | [^"'`]*\d%\]? | .*\bcoverage\b.*%.*
     | [\w:.]*(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
     | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*

@@ -84,6 +84,7 @@ COUNTS = re.compile(
     r"\W{0,3}([1-9]\d*)\b",
     re.IGNORECASE,
 )
+DIGITS = re.compile(r"\d+")
 SENTENCES = (
     # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
     re.compile(
@@ -152,6 +153,10 @@ WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 # What contains tests.
 CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
+# How to run a test again, where it stands and its name: `rspec ./spec/cart_spec.rb:5 # Cart adds`.
+RERUN = re.compile(r"^\w+ \S+\.\w+(?::\d+|\[[\d:]+\]) # (?P<name>\S.*)$")
+# A line of nothing but a place and a name.
+ONLY_PLACED = re.compile(r"^\S+\.\w+:\d+:(?P<name>[^\W\d].*)$")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
@@ -174,6 +179,7 @@ PASSED = re.compile(
 )
 PASSED_AT_END = re.compile(
     r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\)|\s+\[[\d.]+s\])?$"
+    r"| PASSED +\[ *\d+%\]$"
 )
 PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")", "]")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
@@ -207,27 +213,47 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     reader = _ShapeReader(output.lines)
     strong = reader.strong_shapes()
     shapes = [*strong, *reader.weak_shapes()]
-    counts = failed_counts(output)
-    counted = [tests for tests in shapes if len(tests) in counts]
-    if counted:
-        return _with_errors(max(counted, key=_merit), shapes)
+    for counts in (failed_counts(output), _totals(output)):
+        counted = [tests for tests in shapes if len(tests) in counts]
+        if counted:
+            return _with_errors(max(counted, key=_merit), shapes)
     for tests in strong:
         if tests:
             return _with_errors(tests, shapes)
     return ()
 
 
+def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
+    """Return whether the output says that this many tests failed, in one run or in several."""
+    return len(tests) in failed_counts(output) | _totals(output)
+
+
 def failed_counts(output: CommandOutput) -> set[int]:
     """Return how many tests failed, as far as any line says so."""
     counts: set[int] = set()
-    for line in output.lines:
-        if not COUNTED_WORD.search(line):
-            continue
-        found = [int(one or other) for one, other in COUNTS.findall(line)]
+    for found in _counts_by_line(output).values():
         counts.update(found)
         # "2 failures, 1 error" are three tests.
         counts.add(sum(found))
     return counts - {0}
+
+
+def _totals(output: CommandOutput) -> set[int]:
+    """Return how many tests failed in several runs, of which each ends with the same words."""
+    totals: defaultdict[str, int] = defaultdict(int)
+    for number, found in _counts_by_line(output).items():
+        words = DIGITS.sub("", output.lines[number])
+        totals[words] += sum(found)
+    return set(totals.values()) - {0}
+
+
+def _counts_by_line(output: CommandOutput) -> dict[int, Sequence[int]]:
+    """Return what each line counts as failed, by its number."""
+    return {
+        number: [int(one or other) for one, other in COUNTS.findall(line)]
+        for number, line in enumerate(output.lines)
+        if COUNTED_WORD.search(line)
+    }
 
 
 def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
@@ -310,6 +336,8 @@ class _ShapeReader:
             self._in_columns(NAME_FIRST),
             self._in_columns(STATUS_FIRST),
             self._in_line(),
+            self._matching(RERUN),
+            self._only_placed(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -383,6 +411,12 @@ class _ShapeReader:
         for number, match in matching(IN_LINE.match, self.lines):
             for name in match["names"].split(", "):
                 yield Title(number, name)
+
+    def _only_placed(self) -> Iterator[Title]:
+        """Yield the names of an output in which every line is a place and a name."""
+        lines = list(filter(None, self.lines))
+        if all(map(ONLY_PLACED.match, lines)):
+            yield from self._matching(ONLY_PLACED)
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""
