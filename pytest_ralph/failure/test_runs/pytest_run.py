@@ -25,7 +25,7 @@ TITLE = re.compile(
 )
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
-PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
+PATH = re.compile(r"^(?=.*[./\\])[\w./\\-]+$")
 # A script that prints a summary like that of pytest may name its tests without their file.
 BARE_TEST = re.compile(r"FAILED \w+ - ")
 MARKED = re.compile(r"^E {2,}\S")
