@@ -216,7 +216,7 @@ class FailureContext(CommandContext):
         if self.only_complains:
             return ()
         return (
-            read_failed_tests(self._own_words)
+            read_failed_tests(self._own_words, several=self.may_run_several)
             or read_printed_report(self.evidence.output)
             or self._counted_tests
             or read_reports(self.evidence.junit, self.project)

@@ -231,7 +231,7 @@ def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
 def failed_counts(output: CommandOutput) -> set[int]:
     """Return how many tests failed, as far as any line says so."""
     counts: set[int] = set()
-    for found in _counts_by_line(output).values():
+    for found in counts_by_line(output).values():
         counts.update(found)
         # "2 failures, 1 error" are three tests.
         counts.add(sum(found))
@@ -241,13 +241,13 @@ def failed_counts(output: CommandOutput) -> set[int]:
 def _totals(output: CommandOutput) -> set[int]:
     """Return how many tests failed in several runs, of which each ends with the same words."""
     totals: defaultdict[str, int] = defaultdict(int)
-    for number, found in _counts_by_line(output).items():
+    for number, found in counts_by_line(output).items():
         words = DIGITS.sub("", output.lines[number])
         totals[words] += sum(found)
     return set(totals.values()) - {0}
 
 
-def _counts_by_line(output: CommandOutput) -> dict[int, Sequence[int]]:
+def counts_by_line(output: CommandOutput) -> dict[int, Sequence[int]]:
     """Return what each line counts as failed, by its number."""
     return {
         number: [int(one or other) for one, other in COUNTS.findall(line)]
