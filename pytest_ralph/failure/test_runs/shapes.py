@@ -112,6 +112,8 @@ SENTENCES = (
         r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} ?(?:FAIL(?:ED|URE)?|NOT OK|not ok|KO)"
         r"(?:: | - | \((?=exit|code|status|expected|got)).*)$"
     ),
+    # total ................. 2/3
+    re.compile(r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} (?P<passed>\d+)/(?!(?P=passed)$)\d+)$"),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -144,7 +146,7 @@ END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
-    r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
+    r"|\s+\(?(?P<error>(?:expected|assert|got|want|found)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
@@ -155,11 +157,17 @@ CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
-STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
+STATUS = (
+    r"(?P<status>(?P<passed>pass(?:ed)?|ok|[✅✓✔])|(?P<failed>fail(?:ed|ure)?|not ok|[❌✗✘]))"
+    r"(?!\w)"
+)
 NAME_FIRST = re.compile(
     rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
 )
-STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?::| \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+STATUS_FIRST = re.compile(
+    rf"^(?:[|│]? *|\s*){STATUS}(?::| \([^)]*\)| *[|│])?\s+(?P<name>[^\W\d][^|│]*?)(?: *[|│].*)?$",
+    re.IGNORECASE,
+)
 # "Failed tests: parse_date, parse_time"
 IN_LINE = re.compile(
     r"^\W*(?:failed|failing) (?:tests|checks|cases): "
@@ -170,12 +178,14 @@ IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
-    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
+    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|(?:ok|OK) +\d"
+    r"|\[(?:PASS|OK)\]|[✓✔√✅] )"
 )
 PASSED_AT_END = re.compile(
-    r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\)|\s+\[[\d.]+s\])?$"
+    r"(?:  |: |\.\. ?|[|│] ?)(?:PASS(?:ED)?|passed|ok|OK|✅)(?: \([^()]*\)|\s+\[[\d.]+s\])?"
+    r"(?: *[|│])?$"
 )
-PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")", "]")
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", "✅", ")", "]", "|")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
@@ -184,6 +194,13 @@ STATED = (
         re.IGNORECASE,
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
+    # no such file: 3 <> -3
+    re.compile(r"^(?P<name>\S.*?): (?P<error>\S+ (?:[!=/]==?|<>|≠|[<>]=?) \S+)$"),
+    # export has 12 columns -- found 11
+    re.compile(
+        r"^(?P<name>\S.*?)(?: --| —|:) "
+        r"(?P<error>(?:expected|got|found|missing|actual(?:ly)?|but|no such)\b.*)$"
+    ),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\([^()]*\)) (?P<error>\S.*)$"),
     # pop returns the least: test/run.lua:5: expected 1, got 3
     re.compile(r"^(?P<name>\S.*?): (?P<error>[\w./\\-]+\.\w+:\d+: \S.*)$"),
@@ -373,9 +390,9 @@ class _ShapeReader:
     def _in_columns(self, pattern: re.Pattern[str]) -> Iterator[Title]:
         """Yield the rows that say `FAIL` where others say `PASS`."""
         rows = dict(matching(pattern.match, self.lines))
-        passed = {row.start("status") for row in rows.values() if row["passed"]}
+        passed = {_column(row) for row in rows.values() if row["passed"]}
         for number, row in rows.items():
-            if row["failed"] and row.start("status") in passed:
+            if row["failed"] and _column(row) in passed:
                 yield Title(number, row["name"], row[0].strip())
 
     def _in_line(self) -> Iterator[Title]:
@@ -500,8 +517,17 @@ def _ends_block(line: str) -> bool:
     return END_MARK.search(line) is not None
 
 
+def _column(row: re.Match[str]) -> tuple[int, int]:
+    """Return the cell in which a row says how the test ended, without cells its position."""
+    before = row.string[: row.start("status")]
+    cells = before.count("|") + before.count("│")
+    if cells:
+        return cells, 0
+    return 0, len(before)
+
+
 def _before(mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = mark.string[: mark.start()]
-    name = before.rstrip(" \t.…:=>→-").lstrip(TREE)
+    name = before.rstrip(" \t.…:=>→-|│").lstrip(TREE)
     return name.removeprefix("test ").removeprefix("Running ")
