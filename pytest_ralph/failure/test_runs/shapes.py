@@ -61,7 +61,7 @@ HEADING = re.compile(
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
     r"^\s*(?=\S)(?!\d+\. \S+:\d|.*(?: -){6})"
-    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|(?P<mark>[-*•✖✗✘✕×x]))\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -130,11 +130,13 @@ FAILED_BECAUSE = re.compile(r"^(?:FAILED|FAILURE|ERROR): (?P<error>\S.*)$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
 ASSERTION = re.compile(r"^\s*(?:[\w.]+[.:])?Assertion(?:Failed)?(?:Error|Exception)\b")
+# What node says below a suite.
+FAILED_INSIDE = re.compile(r"\W*\d+ subtests? failed\b")
 FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
 MARKED = re.compile(
-    r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"^(?!\S+:\d+: failed: )\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
@@ -174,7 +176,7 @@ IN_LINE = re.compile(
     r"(?P<names>[a-z_][\w.:/-]*(?:, [a-z_][\w.:/-]*)*)$",
     re.IGNORECASE,
 )
-IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
+IN_COLUMN = re.compile(r"(?:  |\.\.|: (?!failed: ))(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
@@ -270,7 +272,7 @@ def _with_errors(
 
 
 def _is_file(name: str) -> bool:
-    if " › " in name:
+    if " › " in name or "::" in name:
         return False
     return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
@@ -355,7 +357,7 @@ class _ShapeReader:
             if item is None or number - last_line > LONGEST_BLOCK:
                 continue
             first_item = first_item or item
-            if bool(item["number"]) is not bool(first_item["number"]):
+            if item["mark"] != first_item["mark"]:
                 # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
@@ -463,6 +465,8 @@ class _ShapeReader:
         if error:
             return FailedTest(name, error, number)
         expectation = self._blocks.expectation(number)
+        if FAILED_INSIDE.match(expectation.text):
+            return None
         return FailedTest(name, expectation.text, expectation.line)
 
     def _with_suite(self, title: str, item: str) -> str:
