@@ -74,7 +74,8 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if ASSERTED.search(finding.error):
         return False
-    if context.counts_failed_tests and not is_stated(finding):
+    is_of_test = context.counts_failed_tests or finding.line in context.verdicts
+    if is_of_test and not is_stated(finding):
         return False
     if context.role_at(finding.line) not in QUOTE_THE_PROJECT:
         # A tool may quote the system.

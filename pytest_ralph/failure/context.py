@@ -57,8 +57,9 @@ SHELL_OR_GIT = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: |fatal: |error: ")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
-    r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok)$"
+    r"^\s*(?:[✓✔√✅] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
+    r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok|✅)$"
+    r"|(?:[|│] *|: |=> )(?:PASS(?:ED)?|OK|✅)(?: *[|│].*)?$"
 )
 TEST_WORDS = frozenset(
     "assertions checks examples failing fails pass passed passing scenario scenarios specs test "
@@ -98,7 +99,15 @@ class FailureContext(CommandContext):
         if self.counts_failed_tests:
             # The name of a test may contain the words of any cause.
             return found | marked
-        return found
+        return found | self.verdicts
+
+    @cached_property
+    def verdicts(self) -> frozenset[int]:
+        """Numbers of the lines that say that a named test failed, if others say that one passed."""
+        lines = self.output.lines
+        if not self.tests_ran_above(len(lines)):
+            return frozenset()
+        return frozenset(test.line for test in self.marked_tests if test.name in lines[test.line])
 
     @cached_property
     def counts_failed_tests(self) -> bool:

@@ -33,7 +33,7 @@ REPLACED_BY_BELOW = re.compile(
     r"|\bproblems were encountered\b.*:$|^FAILURE: Build failed\b|^\W*Build failed\W*$"
     r"|^\S+ \(Wstat: \d.*\)$"
     r"|^\W*(?:\S+ ){0,2}(?:\S*(?:errors?|exception) ?|(?:error during build|build failed)\b.*"
-    r"|.* panicked at \S+):$|━{5,}$|^Error [-┈]{5,} \S+$|^Error compiling:? \S+$",
+    r"|.* panicked at \S+):(?: \[[^\]]+\])*$|━{5,}$|^Error [-┈]{5,} \S+$|^Error compiling:? \S+$",
     re.IGNORECASE,
 )
 # Gradle says below it where and what went wrong, and marks the cause.

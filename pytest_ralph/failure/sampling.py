@@ -8,6 +8,8 @@ memory is bounded: of a huge middle only evenly spaced windows and lines with an
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate, chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.bounded import gap_line
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 # A text up to this size is kept whole.
-LARGEST_WHOLE = 56_000
+LARGEST_WHOLE = 30_000
 # Of a larger one, this many characters of each part are kept.
-HEAD = 8_000
-MIDDLE = 8_000
-TAIL = 14_000
+HEAD = 6_000
+MIDDLE = 6_000
+TAIL = 10_000
 # Reading takes time for each line, so each part is also limited to this many of them.
 MOST_LINES = 250
 LONGEST_LINE = 1_200
@@ -32,9 +34,10 @@ WINDOW = LARGEST_MIDDLE // WINDOWS
 SHAPE = 24
 # Lines of a shape that occurs more often are not unusual.
 MOST_OF_A_SHAPE = 20
-# The lines of the rarest shapes that are considered, and the places of each alarming word.
+# About as many lines of the rarest shapes are compared more closely: only a few of them fit.
 MOST_CANDIDATES = 1_000
 DIGITS = b"0123456789"
+# The places of each alarming word that are considered.
 HITS_PER_ALARM = 30
 ALARMS = (
     "rror", "RROR", "FAIL", "fail", "atal", "panic", "xception", "not ok", "ot found", "annot ",
@@ -97,25 +100,35 @@ def _by_importance(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]
     if end - begin > LARGEST_MIDDLE:
         for alarm in ALARMS:
             yield from _lines_with(text, alarm, begin, end)
-    count: Counter[bytes] = Counter()
+    windows = [(start, text[start:stop]) for start, stop in _windows(begin, end)]
+    shapes = [_shapes(chunk) for _, chunk in windows]
+    count = Counter(chain.from_iterable(shapes))
+    wanted = _rarest(count)
     lines: list[_Line] = []
-    for start, stop in _windows(begin, end):
-        chunk = text[start:stop]
-        shapes = _shapes(chunk)
-        count.update(shapes)
-        rare = {shape for shape, times in count.items() if times <= MOST_OF_A_SHAPE}
-        if not rare.isdisjoint(shapes):
-            lines += _lines_of_shapes(rare, chunk, start, shapes)
+    for (start, chunk), shapes_of_chunk in zip(windows, shapes, strict=True):
+        if not wanted.isdisjoint(shapes_of_chunk):
+            lines += _lines_of_shapes(wanted, chunk, start, shapes_of_chunk)
 
     lines.sort(key=lambda line: count[line.shape])
-    # Only a few lines fit: compare these more closely.
     others: list[tuple[int, int]] = []
-    for line in lines[:MOST_CANDIDATES]:
+    for line in lines:
         if _has_alarm(text[line.start : line.stop]):
             yield _with_neighbours(text, line.start, line.stop)
         else:
             others.append((line.start, line.stop))
     yield from others
+
+
+def _rarest(count: Counter[bytes]) -> set[bytes]:
+    """Return the rarest shapes, as many as have enough lines to choose from."""
+    rarest = set()
+    lines = 0
+    for shape, times in sorted(count.items(), key=itemgetter(1)):
+        if times > MOST_OF_A_SHAPE or lines >= MOST_CANDIDATES:
+            break
+        rarest.add(shape)
+        lines += times
+    return rarest
 
 
 def _has_alarm(line: str) -> bool:
@@ -126,11 +139,14 @@ def _lines_of_shapes(
     wanted: Collection[bytes], chunk: str, start: int, shapes: Sequence[bytes]
 ) -> Iterator[_Line]:
     """Yield the lines of these shapes in a chunk that begins at `start` of the text."""
-    for line, shape in zip(chunk.split("\n"), shapes, strict=True):
-        size = len(line)
+    sizes = [len(line) for line in chunk.split("\n")]
+    ends = list(accumulate(sizes))
+    for number, shape in enumerate(shapes):
         if shape in wanted:
-            yield _Line(start, start + min(size, LONGEST_LINE), shape)
-        start += size + 1
+            # Each line before has a line break, too.
+            end = start + ends[number] + number
+            line_start = end - sizes[number]
+            yield _Line(line_start, min(end, line_start + LONGEST_LINE), shape)
 
 
 def _with_neighbours(text: str, start: int, stop: int) -> tuple[int, int]:

@@ -60,6 +60,7 @@ class Grammar:
     below: str = ""
     name: str = ""
     above: str = "none"
+    death: str = "none"
     starts: str = "none"
     unless: str = "none"
     last: str = ""
@@ -177,10 +178,11 @@ class _BlockReader:
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
-        error = _first(self._printed_before(name), self.grammar.above)
+        block = self._block_below(number)
+        error = _first(block, self.grammar.death)
+        error = error or _first(self._printed_before(name), self.grammar.above)
         if error:
             return error
-        block = self._block_below(number)
         if self.grammar.last:
             block.reverse()
         return _first(block, *self.grammar.errors) or Quote(number, "")

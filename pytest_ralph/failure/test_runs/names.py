@@ -17,18 +17,20 @@ NOT_A_NAME = re.compile(
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
     | \S+\.\w+\ [.EFs]+ | [^"'`]*\d%\]? | .*\bcoverage\b.*%.*
-    | [\w:.]*(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
+    | (?:[\w:.]*\w)?(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
     | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)(?:\ failed\].*)? | .*\bcompilation | .*\bprojects?
     | .*\ for:\ .* | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
-    | (?:true|false|null),? | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
+    | \W*\d+\ (?:containers|tests)\b.* | .*\ \[pass:\ \d.* | (?:true|false|null),?
+    | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
     | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )
 PLACE = re.compile(
-    r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
+    r"\s{0,4}(?:[#@]|\b(?:failed )?at\b(?: \S+(?= \())?|\bin\b)?\s{0,2}"
+    r"[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
     r"|\s*\([EF]\)(?: line: \d+ \S+)?$"
 )
 TIME = re.compile(
@@ -38,20 +40,22 @@ TIME = re.compile(
 )
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
-    r"| +(?:-- )?Time elapsed: .*$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
+    r"| finished in [\d.]+ ?m?s$| +(?:-- )?Time elapsed: .*$"
+    r"| \((?:gas|runs): .*\)$| \(on line \d+\)$"
     r"|\s+[\d.]+m?s \([^()]*\|[^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
     r"|, where (?:GetParam\(\)|TypeParam) = .*$"
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!|: Timed out\.?)$")
 NUMBER = re.compile(
-    r"^(?:\{\d+\}|\d+[.):]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
+    r"^(?:\{\d+\}|\d+(?:[.):]| #)|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?"
+    r"|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
 )
 # Playwright counts the place of a test as part of its name.
 PLACE_IN_NAME = r"(?:\[[^\]]+\] › )?\S+:\d+:\d+ › "
 # `src/a.test.js:3:1 # `, `[api] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
-    rf"^(?!{PLACE_IN_NAME})(?:\[fail\]:? +|- |\|[^|]+\| "
+    rf"^(?!{PLACE_IN_NAME})(?:\[fail\]:? +|- |\"[^\"]+\" - |\|[^|]+\| "
     r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
     r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
     r"|(?:cucumber )?[\w@./\\-]+\.(?:[a-z]\w{0,7}|[A-Z])(?::\d+){0,2}"

@@ -61,7 +61,7 @@ HEADING = re.compile(
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
     r"^\s*(?=\S)(?!\d+\. \S+:\d|.*(?: -){6})"
-    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|(?P<mark>[-*•✖✗✘✕×x]))\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -113,6 +113,8 @@ SENTENCES = (
         r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} ?(?:FAIL(?:ED|URE)?|NOT OK|not ok|KO)"
         r"(?:: | - | \((?=exit|code|status|expected|got)).*)$"
     ),
+    # total ................. 2/3
+    re.compile(r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} (?P<passed>\d+)/(?!(?P=passed)$)\d+)$"),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -129,11 +131,13 @@ FAILED_BECAUSE = re.compile(r"^(?:FAILED|FAILURE|ERROR): (?P<error>\S.*)$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
 ASSERTION = re.compile(r"^\s*(?:[\w.]+[.:])?Assertion(?:Failed)?(?:Error|Exception)\b")
+# What node says below a suite.
+FAILED_INSIDE = re.compile(r"\W*\d+ subtests? failed\b")
 FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
 MARKED = re.compile(
-    r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"^(?!\S+:\d+: failed: )\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
@@ -145,7 +149,7 @@ END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
-    r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
+    r"|\s+\(?(?P<error>(?:expected|assert|got|want|found)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
@@ -160,28 +164,35 @@ ONLY_PLACED = re.compile(r"^\S+\.\w+:\d+:(?P<name>[^\W\d].*)$")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
-STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
+STATUS = (
+    r"(?P<status>(?P<passed>pass(?:ed)?|ok|[✅✓✔])|(?P<failed>fail(?:ed|ure)?|not ok|[❌✗✘]))"
+    r"(?!\w)"
+)
 NAME_FIRST = re.compile(
     rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
 )
-STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?::| \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+STATUS_FIRST = re.compile(
+    rf"^(?:[|│]? *|\s*){STATUS}(?::| \([^)]*\)| *[|│])?\s+(?P<name>[^\W\d][^|│]*?)(?: *[|│].*)?$",
+    re.IGNORECASE,
+)
 # "Failed tests: parse_date, parse_time"
 IN_LINE = re.compile(
     r"^\W*(?:failed|failing) (?:tests|checks|cases): "
     r"(?P<names>[a-z_][\w.:/-]*(?:, [a-z_][\w.:/-]*)*)$",
     re.IGNORECASE,
 )
-IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
+IN_COLUMN = re.compile(r"(?:  |\.\.|: (?!failed: ))(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
-    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
+    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|(?:ok|OK) +\d"
+    r"|\[(?:PASS|OK)\]|[✓✔√✅] )"
 )
 PASSED_AT_END = re.compile(
-    r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\)|\s+\[[\d.]+s\])?$"
-    r"| PASSED +\[ *\d+%\]$"
+    r"(?:  |: |\.\. ?|[|│] ?)(?:PASS(?:ED)?|passed|ok|OK|✅)(?: \([^()]*\)|\s+\[[\d.]+s\])?"
+    r"(?: *[|│])?$| PASSED +\[ *\d+%\]$"
 )
-PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")", "]")
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", "✅", ")", "]", "|")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
@@ -190,6 +201,13 @@ STATED = (
         re.IGNORECASE,
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
+    # no such file: 3 <> -3
+    re.compile(r"^(?P<name>\S.*?): (?P<error>\S+ (?:[!=/]==?|<>|≠|[<>]=?) \S+)$"),
+    # export has 12 columns -- found 11
+    re.compile(
+        r"^(?P<name>\S.*?)(?: --| —|:) "
+        r"(?P<error>(?:expected|got|found|missing|actual(?:ly)?|but|no such)\b.*)$"
+    ),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\([^()]*\)) (?P<error>\S.*)$"),
     # pop returns the least: test/run.lua:5: expected 1, got 3
     re.compile(r"^(?P<name>\S.*?): (?P<error>[\w./\\-]+\.\w+:\d+: \S.*)$"),
@@ -279,7 +297,7 @@ def _with_errors(
 
 
 def _is_file(name: str) -> bool:
-    if " › " in name:
+    if " › " in name or "::" in name:
         return False
     return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
@@ -366,7 +384,7 @@ class _ShapeReader:
             if item is None or number - last_line > LONGEST_BLOCK:
                 continue
             first_item = first_item or item
-            if bool(item["number"]) is not bool(first_item["number"]):
+            if item["mark"] != first_item["mark"]:
                 # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
@@ -401,9 +419,9 @@ class _ShapeReader:
     def _in_columns(self, pattern: re.Pattern[str]) -> Iterator[Title]:
         """Yield the rows that say `FAIL` where others say `PASS`."""
         rows = dict(matching(pattern.match, self.lines))
-        passed = {row.start("status") for row in rows.values() if row["passed"]}
+        passed = {_column(row) for row in rows.values() if row["passed"]}
         for number, row in rows.items():
-            if row["failed"] and row.start("status") in passed:
+            if row["failed"] and _column(row) in passed:
                 yield Title(number, row["name"], row[0].strip())
 
     def _in_line(self) -> Iterator[Title]:
@@ -480,6 +498,8 @@ class _ShapeReader:
         if error:
             return FailedTest(name, error, number)
         expectation = self._blocks.expectation(number)
+        if FAILED_INSIDE.match(expectation.text):
+            return None
         return FailedTest(name, expectation.text, expectation.line)
 
     def _with_suite(self, title: str, item: str) -> str:
@@ -534,8 +554,17 @@ def _ends_block(line: str) -> bool:
     return END_MARK.search(line) is not None
 
 
+def _column(row: re.Match[str]) -> tuple[int, int]:
+    """Return the cell in which a row says how the test ended, without cells its position."""
+    before = row.string[: row.start("status")]
+    cells = before.count("|") + before.count("│")
+    if cells:
+        return cells, 0
+    return 0, len(before)
+
+
 def _before(mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = mark.string[: mark.start()]
-    name = before.rstrip(" \t.…:=>→-").lstrip(TREE)
+    name = before.rstrip(" \t.…:=>→-|│").lstrip(TREE)
     return name.removeprefix("test ").removeprefix("Running ")

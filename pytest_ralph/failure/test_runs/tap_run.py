@@ -33,8 +33,11 @@ NOT_OK = re.compile(
     r"^(?P<indent>\s*)(?:❌ )?not ok(?:\s+\d+\b)?(?:\s+-)?\s+(?!.*# (?:TODO|SKIP))"
     # testem puts the browser and the time before the name.
     r"(?:\S.* - \[\w+ ms\] - )?"
-    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
+    r"(?P<name>.+?)\s*(?: # .*| #\w+=\S+)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
+# A suite whose tests stand below it in braces: above other suites their results stand first.
+OPENING = re.compile(r"^\s*not ok\b.* \{$")
+CLOSING = re.compile(r"^\s*\}$")
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
 TITLE = re.compile(r"^# (?!Subtest: )\S")
@@ -105,6 +108,9 @@ class _TapReader:
         self.announced: dict[tuple[str | None, ...], int] = {}
         for number, match in matching(SUBTEST.match, lines):
             self.announced.setdefault(match.groups(), number)
+        self.closings: Sequence[int] = ()
+        if any(map(OPENING.match, lines)):
+            self.closings = numbers_of(CLOSING.match, lines)
         self.title_lines = numbers_of(TITLE.match, lines)
         self.perl_titles: dict[str, int] = {}
         for number, match in matching(PERL_TITLE.match, lines):
@@ -125,10 +131,13 @@ class _TapReader:
     def _innermost(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
         indent_above = ""
+        closed_above = 0
         for position, (number, match) in enumerate(self.not_ok):
             indent, name = match.groups()
-            contains_last = len(indent) < len(indent_above)
+            closed = bisect(self.closings, number)
+            contains_last = len(indent) < len(indent_above) and closed == closed_above
             indent_above = indent
+            closed_above = closed
             if contains_last and not (name in self.perl_titles or self._is_test(number)):
                 continue
             if match.groups() not in self.announced and name not in self.perl_titles:
