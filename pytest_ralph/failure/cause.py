@@ -70,7 +70,8 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    if finding.verdict != "value" and finding.line in context.remarks:
+    said_of_files = context.complaints if context.only_complains else context.remarks
+    if finding.verdict != "value" and finding.line in said_of_files:
         return False
     if ASSERTED.search(finding.error):
         return False

@@ -91,7 +91,7 @@ class FailureContext(CommandContext):
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
         marked = marked_lines(self.output)
-        complaints = marked | self._complaints
+        complaints = marked | self.complaints
         if self.only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
             everything = frozenset(range(len(self.output.lines)))
@@ -177,7 +177,7 @@ class FailureContext(CommandContext):
         return frozenset(diagnostic.line for diagnostic in self.diagnostics if diagnostic.level)
 
     @cached_property
-    def _complaints(self) -> frozenset[int]:
+    def complaints(self) -> frozenset[int]:
         """Numbers of the remarks, and of the other lines about places in files of the project."""
         own = [one.line for one in self.diagnostics if not FOREIGN.search(one.file)]
         return self.remarks.union(own)
@@ -186,7 +186,7 @@ class FailureContext(CommandContext):
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.passed_over)
-        if found or (self.only_complains and self._complaints):
+        if found or (self.only_complains and self.complaints):
             return found
         return self._findings_outside(self.ignored)
 

@@ -131,13 +131,12 @@ FAILED_BECAUSE = re.compile(r"^(?:FAILED|FAILURE|ERROR): (?P<error>\S.*)$")
 # The heads of a table also stand between rulers.
 COLUMNS = re.compile(r"\S\s{4,}\S")
 ASSERTION = re.compile(r"^\s*(?:[\w.]+[.:])?Assertion(?:Failed)?(?:Error|Exception)\b")
-# What node says below a suite.
-FAILED_INSIDE = re.compile(r"\W*\d+ subtests? failed\b")
 FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
 MARKED = re.compile(
-    r"^(?!\S+:\d+: failed: )\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"^(?!\S+:\d+: failed: )\s*"
+    r"(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
@@ -498,8 +497,6 @@ class _ShapeReader:
         if error:
             return FailedTest(name, error, number)
         expectation = self._blocks.expectation(number)
-        if FAILED_INSIDE.match(expectation.text):
-            return None
         return FailedTest(name, expectation.text, expectation.line)
 
     def _with_suite(self, title: str, item: str) -> str:
