@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import indent_of, matching
+from pytest_ralph.failure.lines import indent_of, matching, numbers_of
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.quotes import Quote, first_quote
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 # A parameter in brackets may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
     r"^(?:(?:\[[^]]*\] )?(?:\([^)]*\) )?(?=SUBFAIL))?"
-    r"(?:FAILED|ERROR|SUBFAIL(?:ED)?(?P<subtest>\S*(?: \([^)]*\))?)) (?:[^\w\s./\\]+ +)?"
+    r"(?:FAILED|ERROR|SUBFAIL(?:ED)?(?P<subtest>(?:\[.*?\]|[^\s\[]*)(?: \([^)]*\))?)) "
+    r"(?:[^\w\s./\\]+ +)?"
     r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:(?<! )\[.*?\]){0,2})?)"
     r"(?:(?: \[[^]]*\])? \([^)]*\))?(?: - (?P<error>.*))?$"
 )
@@ -30,6 +31,7 @@ ENDED = re.compile(
 TITLE = re.compile(
     r"^_+ (?!_)(?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _+$"
 )
+HEADING = re.compile(r"^=+ short test summary info =+$")
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
 PATH = re.compile(r"^(?=.*[./\\])[\w./\\-]+$")
@@ -85,8 +87,10 @@ def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[
 def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
     """Yield the rows that name a test or a file, numbered: those of the summary if there is one."""
     is_summarised = False
+    heading = next(iter(numbers_of(HEADING.match, lines)), -1)
     for number, match in matching(SUMMARY.match, lines):
-        if _is_test(match) or PATH.match(match["name"].strip()):
+        # Above the heading stands what the tests printed.
+        if number > heading and (_is_test(match) or PATH.match(match["name"].strip())):
             is_summarised = True
             yield number, match
     if not is_summarised:

@@ -157,9 +157,9 @@ TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 # What contains tests.
 CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # How to run a test again, where it stands and its name: `rspec ./spec/cart_spec.rb:5 # Cart adds`.
-RERUN = re.compile(r"^\w+ \S+\.\w+(?::\d+|\[[\d:]+\]) # (?P<name>\S.*)$")
+RERUN = re.compile(r"^(?P<error>\w+ \S+\.\w+(?::\d+|\[[\d:]+\]) # (?P<name>\S.*))$")
 # A line of nothing but a place and a name.
-ONLY_PLACED = re.compile(r"^\S+\.\w+:\d+:(?P<name>[^\W\d].*)$")
+ONLY_PLACED = re.compile(r"^(?P<error>\S+\.\w+:\d+:(?P<name>[^\W\d].*))$")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.

@@ -23,6 +23,7 @@ from pytest_ralph.failure.test_runs.quotes import (
     numbered,
     until,
 )
+from pytest_ralph.failure.test_runs.shapes import failed_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ NOT_OK = re.compile(
     r"(?P<name>.+?)\s*(?: # .*| #\w+=\S+)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
 # A suite whose tests stand below it in braces: above other suites their results stand first.
+OF_STREAM = re.compile(r"^\s*(?:TAP version|\d+\.\.\d|ok\b|# \w+:? \d|# Subtest)")
 OPENING = re.compile(r"^\s*not ok\b.* \{$")
 CLOSING = re.compile(r"^\s*\}$")
 # Some runners announce a test with its name alone.
@@ -91,8 +93,14 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     An assertion is not a test: if the test around it is announced, the test has failed, with the
     words of its assertion.
     """
-    if output.has("ok"):
-        yield from _TapReader(output.lines).read()
+    if not output.has("ok"):
+        return
+    tests = list(_TapReader(output.lines).read())
+    counts = failed_counts(output)
+    if counts and len(tests) not in counts and not any(map(OF_STREAM.match, output.lines)):
+        # Without a plan or a test that passed, the words of another runner's test look the same.
+        return
+    yield from tests
 
 
 class _TapReader:
