@@ -362,6 +362,7 @@ class _ShapeReader:
         """Return the tests in each shape that counts only if it names as many as are counted."""
         shapes = (
             self._numbered(),
+            self._numbered_above_list(),
             self._matching(IN_RULER),
             self._matching(WEAKLY_MARKED),
             self._matching(TITLED),
@@ -394,6 +395,12 @@ class _ShapeReader:
         """Yield the numbered heads of blocks."""
         for number, match in matching(NUMBERED.match, self.lines):
             yield Title(number, self._whole_title(match["name"], number))
+
+    def _numbered_above_list(self) -> Iterator[Title]:
+        """Yield the numbered lines above a list, which may show only suites if it was searched."""
+        heading = next(iter(numbers_of(HEADING.match, self.lines)), 0)
+        for number, match in matching(NUMBERED.match, self.lines[:heading]):
+            yield Title(number, match["name"])
 
     def _indented(self) -> Iterator[Title]:
         """Yield the indented lines below a heading such as "Failed scenarios:"."""

@@ -34,7 +34,8 @@ NOT_OK = re.compile(
     r"^(?P<indent>\s*)(?:❌ )?not ok(?:\s+\d+\b)?(?:\s+-)?\s+(?!.*# (?:TODO|SKIP))"
     # testem puts the browser and the time before the name.
     r"(?:\S.* - \[\w+ ms\] - )?"
-    r"(?P<name>.+?)\s*(?: # .*| #\w+=\S+)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
+    r"(?P<name>.+?)\s*(?: # (?:\w+(?: = |[= ]))?\(?[\d.]+.*| #\w+=\S+)?"
+    r"(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
 # A suite whose tests stand below it in braces: above other suites their results stand first.
 OF_STREAM = re.compile(r"^\s*(?:TAP version|\d+\.\.\d|ok\b|# \w+:? \d|# Subtest)")
