@@ -159,8 +159,8 @@ CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
 STATUS = (
-    r"(?P<status>(?P<passed>pass(?:ed)?|ok|[✅✓✔])|(?P<failed>fail(?:ed|ure)?|not ok|[❌✗✘]))"
-    r"(?!\w)"
+    r"(?P<status>(?P<passed>pass(?:ed)?\b|ok\b|[✅✓✔](?=\s*[|│]|$))"
+    r"|(?P<failed>fail(?:ed|ure)?\b|not ok\b|[❌✗✘](?=\s*[|│]|$)))"
 )
 NAME_FIRST = re.compile(
     rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
