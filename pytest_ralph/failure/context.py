@@ -57,7 +57,7 @@ SHELL_OR_GIT = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: |fatal: |error: ")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√✅] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
+    r"^\s*(?:[✓✔√✅🟢]\ufe0f? +\S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
     r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok|✅)$"
     r"|(?:[|│] *|: |=> )(?:PASS(?:ED)?|OK|✅)(?: *[|│].*)?$"
 )

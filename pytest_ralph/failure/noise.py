@@ -34,7 +34,7 @@ NOISE = re.compile(
     | \s*[^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
-    | \s*(?:✓|✔|√|✅|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b)      # what passed
+    | \s*(?:✓|✔|√|✅|🟢|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b)      # what passed
     | \s*\[\s*(?:OK|PASS(?:ED)?|[✓✔√])\s*\]
     | \s*(?:SKIP(?:PED)?:|(?-i:XFAIL|XPASS|SKIPPED))\s
     | (?:psql:\S+:\s)?NOTICE:\s\s

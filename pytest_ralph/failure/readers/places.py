@@ -21,7 +21,8 @@ COMPARISON = re.compile(
 OF_LINTERS = frozenset({"style", "convention", "refactor", "suggestion"})
 FAILED_ASSERTION = re.compile(
     r"\[unittest\]|\(assertion (?:error|failure)\)|(?<!static )assertion fail(?:ed|ure)"
-    r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$|^\S+:\d+: failed: ",
+    r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$"
+    r"|^\S+:\d+: failed: ",
     re.IGNORECASE,
 )
 # How a program ended that was built with warnings.

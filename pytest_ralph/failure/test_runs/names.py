@@ -24,7 +24,7 @@ NOT_A_NAME = re.compile(
     | .*\ for:\ .* | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
     | \W*\d+\ (?:containers|tests)\b.* | .*\ \[pass:\ \d.* | (?:true|false|null),?
     | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
-    | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    | problem | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -136,7 +136,7 @@ FAILED_WORD = re.compile(
 )
 MARKED = re.compile(
     r"^(?!\S+:\d+: failed: )\s*"
-    r"(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖🔴]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
     r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
@@ -148,7 +148,7 @@ END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
-    r"|\s+\(?(?P<error>(?:expected|assert|got|want|found)\b.*?)\)?)?$"
+    r"|\s+\(?(?P<error>(?:expected|assert|got|want|found|exit)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
@@ -164,8 +164,8 @@ ONLY_PLACED = re.compile(r"^(?P<error>\S+\.\w+:\d+:(?P<name>[^\W\d].*))$")
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
 STATUS = (
-    r"(?P<status>(?P<passed>pass(?:ed)?|ok|[✅✓✔])|(?P<failed>fail(?:ed|ure)?|not ok|[❌✗✘]))"
-    r"(?!\w)"
+    r"(?P<status>(?P<passed>pass(?:ed)?\b|ok\b|[✅✓✔](?=\s*[|│]|$))"
+    r"|(?P<failed>fail(?:ed|ure)?\b|not ok\b|[❌✗✘](?=\s*[|│]|$)))"
 )
 NAME_FIRST = re.compile(
     rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
@@ -185,7 +185,7 @@ IN_COLUMN = re.compile(r"(?:  |\.\.|: (?!failed: ))(?:failed|fail|FAIL)\b")
 TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
     r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|(?:ok|OK) +\d"
-    r"|\[(?:PASS|OK)\]|[✓✔√✅] )"
+    r"|\[(?:PASS|OK)\]|[✓✔√✅🟢]\ufe0f? )"
 )
 PASSED_AT_END = re.compile(
     r"(?:  |: |\.\. ?|[|│] ?)(?:PASS(?:ED)?|passed|ok|OK|✅)(?: \([^()]*\)|\s+\[[\d.]+s\])?"
@@ -195,7 +195,7 @@ PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", "✅", ")", "]", "|")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
-        r"^(?P<name>\S.*?)(?:(?::| ->?) | \(|\s{2,})"
+        r"^(?P<name>\S.*?)(?:(?::| ->?| →) | \(|\s{2,})"
         r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
         re.IGNORECASE,
     ),
