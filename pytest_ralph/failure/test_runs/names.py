@@ -16,7 +16,7 @@ NOT_A_NAME = re.compile(
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
-    | \S+\.\w+\ [.EFs]+ | [^"'`]*\d%\]? | .*\bcoverage\b.*%.*
+    | \S+\.\w+\ [.EFs]+ | .*\bcoverage\b.*%.*
     | (?:[\w:.]*\w)?(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
     | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
@@ -70,7 +70,9 @@ BEFORE = (REMARK, NUMBER, BEFORE_NAME, TEST_LABEL)
 BEHIND = (REMARK, PLACE, NAME_END)
 RULERS = " :─━═"
 # `test_total (shop.tests.CartTest.test_total)`
-OF_CLASS = re.compile(r"^(?P<name>\w+) \((?P<class>[\w.]+)\)(?: \(.*\))?$")
+OF_CLASS = re.compile(
+    r"^(?P<name>(?!setUp|tearDown)\w+) \((?P<class>[\w.]+)\)(?: \[.*\])?(?: \(.*\))?$"
+)
 # The name of a suite, and of the test in quotes: `cart  "totals the prices"`.
 IN_SUITE = re.compile(r"^\w[\w ]*  \"([^\"]+)\"$")
 QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")

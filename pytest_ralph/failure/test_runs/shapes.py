@@ -139,7 +139,8 @@ MARKED = re.compile(
     r"(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖🔴]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
+    r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): "
+    r"|ERROR: (?=\w+ \(\w+\.[\w.]+\))|!!(?!!)|--- FAIL:?"
     r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|errors?|of)\b|\|)(?P<name>\S.*)$"
@@ -408,6 +409,9 @@ class _ShapeReader:
             if not NAMES_TESTS.search(self.lines[heading]):
                 continue
             for number, line in below(self._blocks.lines, heading, LONGEST_BLOCK):
+                if ITEM.match(line):
+                    # It is a list of items, with blocks below them.
+                    break
                 if indent_of(line):
                     yield Title(number, line.strip())
                 elif line:

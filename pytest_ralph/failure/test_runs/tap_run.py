@@ -37,6 +37,8 @@ NOT_OK = re.compile(
     r"(?P<name>.+?)\s*(?: # (?:\w+(?: = |[= ]))?\(?[\d.]+.*| #\w+=\S+)?"
     r"(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
+# A hash would begin a directive.
+ESCAPED_HASH = ("\\#", "#")
 # A suite whose tests stand below it in braces: above other suites their results stand first.
 OF_STREAM = re.compile(r"^\s*(?:TAP version|\d+\.\.\d|ok\b|# \w+:? \d|# Subtest)")
 OPENING = re.compile(r"^\s*not ok\b.* \{$")
@@ -142,7 +144,8 @@ class _TapReader:
         indent_above = ""
         closed_above = 0
         for position, (number, match) in enumerate(self.not_ok):
-            indent, name = match.groups()
+            indent = match["indent"]
+            name = match["name"].replace(*ESCAPED_HASH)
             closed = bisect(self.closings, number)
             contains_last = len(indent) < len(indent_above) and closed == closed_above
             indent_above = indent
@@ -184,7 +187,7 @@ class _TapReader:
 
     def _perl_explanation(self, number: int) -> Quote | None:
         """Return the two values that Perl writes to stderr, apart from the line of the test."""
-        _, _, title = self.lines[number].text.partition(" - ")
+        _, _, title = self.lines[number].text.replace(*ESCAPED_HASH).partition(" - ")
         block = self._block(self.perl_titles.get(title, number))
         if first_quote(block, [BATS_MESSAGE]):
             return None
