@@ -70,8 +70,7 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    said_of_files = context.complaints if context.only_complains else context.remarks
-    if finding.verdict != "value" and finding.line in said_of_files:
+    if finding.verdict != "value" and _is_remark(context, finding):
         return False
     if ASSERTED.search(finding.error):
         return False
@@ -85,6 +84,13 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def _is_remark(context: FailureContext, finding: Finding) -> bool:
+    """Return whether a line is what a checker says about a place in a file."""
+    if context.only_complains:
+        return finding.line in context.complaints
+    return finding.line in context.remarks
 
 
 def is_stated(finding: Finding) -> bool:
