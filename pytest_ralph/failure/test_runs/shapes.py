@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
 from pytest_ralph.failure.lines import indent_of, matching, numbers_of
-from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
+from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, THROWN, Blocks
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.names import name_in
 from pytest_ralph.failure.test_runs.quotes import below, first_quote, until
@@ -159,7 +159,8 @@ TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
 # How to run a test again, where it stands and its name: `rspec ./spec/cart_spec.rb:5 # Cart adds`.
 RERUN = re.compile(r"^(?P<error>\w+ \S+\.\w+(?::\d+|\[[\d:]+\]) # (?P<name>\S.*))$")
-# A line of nothing but a place and a name.
+# A line of nothing but a place and a name, or a name behind a bullet.
+ONLY_BULLETS = re.compile(r"^ *● (?P<name>\S.*)$")
 ONLY_PLACED = re.compile(r"^(?P<error>\S+\.\w+:\d+:(?P<name>[^\W\d].*))$")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
@@ -355,7 +356,9 @@ class _ShapeReader:
             self._in_columns(STATUS_FIRST),
             self._in_line(),
             self._matching(RERUN),
-            self._only_placed(),
+            self._only(ONLY_PLACED),
+            self._only(ONLY_BULLETS),
+            self._numbered_above_thrown(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -440,11 +443,21 @@ class _ShapeReader:
             for name in match["names"].split(", "):
                 yield Title(number, name)
 
-    def _only_placed(self) -> Iterator[Title]:
-        """Yield the names of an output in which every line is a place and a name."""
+    def _only(self, pattern: re.Pattern[str]) -> Iterator[Title]:
+        """Yield the names of an output in which every line has one form."""
         lines = list(filter(None, self.lines))
-        if all(map(ONLY_PLACED.match, lines)):
-            yield from self._matching(ONLY_PLACED)
+        if all(map(pattern.match, lines)):
+            yield from self._matching(pattern)
+
+    def _numbered_above_thrown(self) -> Iterator[Title]:
+        """Yield the numbered heads that end with a colon, if the block below says what was thrown.
+
+        The heading above them may have been cut off.
+        """
+        for title in self._numbered():
+            thrown = self._blocks.expectation(title.line)
+            if title.text.endswith(":") and THROWN.match(thrown.text):
+                yield title
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""
