@@ -97,6 +97,9 @@ def _with_stated_error(context: FailureContext, finding: Finding, quoted: Failed
     # Only if no test says what it expected, quote how long one took.
     best = first_of_lowest_rank(one for one in stated if one.verdict != "timeout")
     best = best or first_of_lowest_rank(stated)
+    if best and best.verdict == "timeout" and finding.line >= 0:
+        # It may be the row of another test.
+        return replace(finding, error=context.output.lines[finding.line].strip())
     if best:
         return replace(finding, error=best.error, line=best.line)
     lines = context.output.lines

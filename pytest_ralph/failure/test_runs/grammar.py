@@ -112,10 +112,10 @@ def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
         failed = list(read_blocks(output, grammar))
         if failed:
             yield from failed
-            # The same runner may also report files that it could not load.
-            loading = f"{runner} load"
-            if loading in grammars:
-                yield from read_blocks(output, grammars[loading])
+            # The same runner may also report files that it could not load, and tests as they end.
+            for also in (f"{runner} load", f"{runner} rows"):
+                if also in grammars:
+                    yield from read_blocks(output, grammars[also])
             return
 
 

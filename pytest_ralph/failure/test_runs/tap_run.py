@@ -67,6 +67,8 @@ EXPLANATIONS = (
     # Behind a tab git's test framework shows the code of the test.
     re.compile(r"^\s*#(?!\t)\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
+    # ava gives what it found as the key of a value.
+    re.compile(r"^\s+'(.+:)': "),
 )
 PERL_TITLE = re.compile(r"^\s*#\s+Failed test '(.+)'$")
 # The two values, or the row of a table in which they differ.
