@@ -70,11 +70,12 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
         return False
     if finding.verdict not in OUTSIDE_CODE:
         return True
-    if finding.verdict != "value" and finding.line in context.remarks:
+    if finding.verdict != "value" and _is_remark(context, finding):
         return False
     if ASSERTED.search(finding.error):
         return False
-    if context.counts_failed_tests and not is_stated(finding):
+    is_of_test = context.counts_failed_tests or finding.line in context.verdicts
+    if is_of_test and not is_stated(finding):
         return False
     if context.role_at(finding.line) not in QUOTE_THE_PROJECT:
         # A tool may quote the system.
@@ -83,6 +84,13 @@ def is_credible(context: FailureContext, finding: Finding) -> bool:
     if own_words == finding.error:
         return True
     return finding.verdict in {one.verdict for one in causes_in(own_words)}
+
+
+def _is_remark(context: FailureContext, finding: Finding) -> bool:
+    """Return whether a line is what a checker says about a place in a file."""
+    if context.only_complains:
+        return finding.line in context.complaints
+    return finding.line in context.remarks
 
 
 def is_stated(finding: Finding) -> bool:

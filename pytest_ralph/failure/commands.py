@@ -105,6 +105,12 @@ class CommandContext:
         working = self.stages_besides(SETUP_TOOLS)
         return bool(working) and working[-1].role != ""
 
+    @cached_property
+    def may_run_several(self) -> bool:
+        """Whether the command line is more than one test runner, whose output is all there is."""
+        working = [stage for stage in self.stages_besides(SILENT_TOOLS) if stage.before != "|"]
+        return len(working) > 1 or any(_runs_others(stage) for stage in working)
+
     def stages_besides(self, programs: Collection[str]) -> Sequence[Stage]:
         """Return the commands of the line that run other programs than these."""
         return [stage for stage in self.stages if stage.program not in programs]
@@ -165,6 +171,11 @@ def prints_answer(stage: Stage) -> bool:
 def _passes_on(stage: Stage) -> bool:
     """Return whether a command behind a pipe only shows what the one before it printed."""
     return stage.before == "|" and stage.program in PASSING_ON
+
+
+def _runs_others(stage: Stage) -> bool:
+    """Return whether a command may run any other: an orchestrator, a script, an unknown program."""
+    return stage.is_orchestrator or stage.role != "test"
 
 
 def _checking(stages: Sequence[Stage]) -> Sequence[Stage]:

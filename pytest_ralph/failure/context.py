@@ -57,8 +57,9 @@ SHELL_OR_GIT = re.compile(r"(?:/\S*/)?(?:ba|da|k|z)?sh: |fatal: |error: ")
 # Of many failing tests this many are searched for places.
 MOST_TESTS_SHOWN = 30
 PASSED_MARK = re.compile(
-    r"^\s*(?:[✓✔√] \S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
-    r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok)$"
+    r"^\s*(?:[✓✔√✅🟢]\ufe0f? +\S|PASS: |(?:ok|OK|PASS) +\S)|\[ *(?:OK|ok|PASS(?:ED)?) *\]"
+    r"|^.*\s{2,}PASS(?:ED)?\b|^.*\.{3} ?(?:passed|ok|✅)$"
+    r"|(?:[|│] *|: |=> )(?:PASS(?:ED)?|OK|✅)(?: *[|│].*)?$"
 )
 TEST_WORDS = frozenset(
     "assertions checks examples failing fails pass passed passing scenario scenarios specs test "
@@ -90,7 +91,7 @@ class FailureContext(CommandContext):
         """Numbers of the lines that count only if nothing else says what went wrong."""
         found = data_lines(self.output)
         marked = marked_lines(self.output)
-        complaints = marked | self._complaints
+        complaints = marked | self.complaints
         if self.only_complains and complaints:
             # What a linter shows beside its findings is what it has read.
             everything = frozenset(range(len(self.output.lines)))
@@ -98,7 +99,15 @@ class FailureContext(CommandContext):
         if self.counts_failed_tests:
             # The name of a test may contain the words of any cause.
             return found | marked
-        return found
+        return found | self.verdicts
+
+    @cached_property
+    def verdicts(self) -> frozenset[int]:
+        """Numbers of the lines that say that a named test failed, if others say that one passed."""
+        lines = self.output.lines
+        if not self.tests_ran_above(len(lines)):
+            return frozenset()
+        return frozenset(test.line for test in self.marked_tests if test.name in lines[test.line])
 
     @cached_property
     def counts_failed_tests(self) -> bool:
@@ -168,7 +177,7 @@ class FailureContext(CommandContext):
         return frozenset(diagnostic.line for diagnostic in self.diagnostics if diagnostic.level)
 
     @cached_property
-    def _complaints(self) -> frozenset[int]:
+    def complaints(self) -> frozenset[int]:
         """Numbers of the remarks, and of the other lines about places in files of the project."""
         own = [one.line for one in self.diagnostics if not FOREIGN.search(one.file)]
         return self.remarks.union(own)
@@ -177,7 +186,7 @@ class FailureContext(CommandContext):
     def findings(self) -> Sequence[Finding]:
         """What the lines of the output say about causes and symptoms."""
         found = self._findings_outside(self.passed_over)
-        if found or (self.only_complains and self._complaints):
+        if found or (self.only_complains and self.complaints):
             return found
         return self._findings_outside(self.ignored)
 
@@ -216,7 +225,7 @@ class FailureContext(CommandContext):
         if self.only_complains:
             return ()
         return (
-            read_failed_tests(self._own_words)
+            read_failed_tests(self._own_words, several=self.may_run_several)
             or read_printed_report(self.evidence.output)
             or self._counted_tests
             or read_reports(self.evidence.junit, self.project)

@@ -34,7 +34,7 @@ NOISE = re.compile(
     | \s*[^\s:]+:\d+(?::\d+)?:\s(?:\s+required\sfrom|(?:note|info|remark|(?-i:[A-Z]\w*Warning)):)
     | (?:\w[\w.-]*:\s)?\[?(?:info|debug|trace)\]?[:\s]
     | [\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:info|debug|trace|warn(?:ing)?)
-    | \s*(?:✓|✔|√|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b)      # what passed
+    | \s*(?:✓|✔|√|✅|🟢|ok(?:\s+|:\s)\w|ok\s-\s|(?-i:PASS)\b)      # what passed
     | \s*\[\s*(?:OK|PASS(?:ED)?|[✓✔√])\s*\]
     | \s*(?:SKIP(?:PED)?:|(?-i:XFAIL|XPASS|SKIPPED))\s
     | (?:psql:\S+:\s)?NOTICE:\s\s
@@ -60,8 +60,10 @@ NOISE = re.compile(
 NOTHING_WRONG = re.compile(
     r"\b(?:0|no) (?:errors?|failures?|failed|problems?|issues?|vulnerabilit)"
     r"|^\W*[a-z][a-z ]*: 0$|^\s*\"?\w+\"?: (?:false|null|undefined),?$"
-    r"|\s{2}\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK|SKIP(?:PED)?)\]?$"
-    r"|(?<!\bnot)(?<!\bis)(?:\s|\.)ok(?: \([^()]*\))?$| \(expected\)$|\bexpected failures?$"
+    r"|(?:\s{2}|[|│] ?)\[?(?:PASS(?:ED)?|FAIL(?:ED)?|OK|SKIP(?:PED)?)\]?$"
+    r"|[|│] ?(?:PASS(?:ED)?|OK|SKIP(?:PED)?|[✅✓✔])(?: *[|│].*)?$"
+    r"|(?<!\bnot)(?<!\bis)(?:\s|\.)ok(?: \([^()]*\))?$|\bexpected failures?$"
+    r"| \((?:as )?expected(?: (?:by|during|for|here|in|while) [^()]*)?\)$"
     r'|^\{.*"(?:(?:status|result|outcome)": ?"(?:pass(?:ed)?|ok|skip(?:ped)?)"|expected": ?true)',
     re.IGNORECASE,
 )
@@ -85,7 +87,8 @@ IGNORED_BY_MAKE = "(ignored)"
 # was running, or an attempt that will be repeated; after the last attempt of pip
 # (`total=0`) the failure counts.
 DATA = re.compile(
-    r'^\s*(?:"[^"]+":\s|[{}\[\]]+,?$|\{".*|\[\{".*|\w+: (?:.*,|true|false|undefined|null)$)'
+    r'^\s*(?:"[^"]+":\s|"[^"]*",?$|[{}\[\]]+,?$|\{".*|\[\{".*'
+    r"|\w+: (?:.*,|true|false|undefined|null)$)"
     r"|^(?-i:ERROR|CRITICAL|WARNING):[\w.]*:"
     r"|^[\[\d/.\- tT]{0,20}\d\d:\d\d:\d\d\S{0,12}\s+\[?(?:error|critical)\b"
     r"|\b(?:attempt|try|retry) \d+ ?(?:of|/) ?\d+\b|^\W*waiting for\b"

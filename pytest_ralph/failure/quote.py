@@ -35,7 +35,8 @@ NO_COMPLAINT = re.compile(
     r"|start(?:ed|ing)?|finding|skipping|looking|reading|done|finished|processed|scan|results?"
     r"|rendered|built|wrote|written|generated|created|installed"
     r"|summary|version|config)\b"
-    r"|^[\w -]+ v?\d+\.\d+|^(?:https?:|\(node:|\(Use |warning: .*deprecat)|DeprecationWarning",
+    r"|^[\w -]+ v?\d+\.\d+|^(?:npm warn |https?:|\(node:|\(Use |warning: .*deprecat)"
+    r"|DeprecationWarning",
     re.IGNORECASE,
 )
 # One finding among those that a linter writes as JSON or YAML.

@@ -27,14 +27,15 @@ RICH_TRACEBACK = re.compile(r"^(?P<indent> *)╭─+ Traceback \(most recent cal
 RICH_FRAME = re.compile(r"^(?P<file>\S.*):(?P<line>\d+) in (?P<name>\S.*)$")
 # Docker's builder puts the step and the time before every line.
 BUILD_STEP = re.compile(r"^#\d+ (?:\d+\.\d+ |(?=ERROR: ))")
-# The time, `web-1  | `, `web:build: `, `[web] `, `packages/web test: `, `12:00:01 web.1 | `.
+# The time, `web-1  | `, `web:build: `, `[web] `, `[TestNG] `, `packages/web test: `,
+# `12:00:01 web.1 | `.
 LABEL = re.compile(
     r"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,}Z)"
     r"|(?P<name>(?:\d\d:\d\d:\d\d )?[A-Za-z][\w.-]*[-_.]\d+ +\|"
     r"|[a-z@][\w@/-]*:[a-z][\w:-]*:"
     r"|(?:packages|apps|libs|services|crates|modules)/[\w@./-]+ [\w:.-]+[:$]"
     r"|\[(?!(?:error|fatal|warn|warning|notice|info|hint|debug|trace)\])"
-    r"(?:[a-z][\w:@/.-]* *|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
+    r"(?:[a-z][\w:@/.-]* *|[A-Z][a-z]+[A-Z]\w*|\d|[\w. ]+ #\d+-\d+)\]))(?: |$)"
 )
 FEWEST_LABELS = 3
 # lerna and nx put `name: ` before every line of a script, also before npm's echo of its command.

@@ -151,7 +151,7 @@ class Stage:
         """The program, with its subcommand or option if the role depends on it: `cargo test`."""
         programs = load_programs()
         longest = " ".join((self.program, *self.operands[:2]))
-        if programs.has_role(longest):
+        if self.operands and programs.has_role(longest):
             return longest
         for argument in self.arguments[:4]:
             name = f"{self.program} {argument}"

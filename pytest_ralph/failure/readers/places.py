@@ -21,9 +21,12 @@ COMPARISON = re.compile(
 OF_LINTERS = frozenset({"style", "convention", "refactor", "suggestion"})
 FAILED_ASSERTION = re.compile(
     r"\[unittest\]|\(assertion (?:error|failure)\)|(?<!static )assertion fail(?:ed|ure)"
-    r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$",
+    r"|: Failure in |: [A-Z]+(?:-[A-Z]+)*: expected string not found|: Test \S+ failed$"
+    r"|^\S+:\d+: failed: ",
     re.IGNORECASE,
 )
+# How a program ended that was built with warnings.
+ENDS_OF_RUN = frozenset({"assertion", "test", "crash"})
 # Said of all files together, long after the remarks about one.
 UNLINKED = re.compile(r"\bundefined (?:reference|symbol)|\bmultiple definition", re.IGNORECASE)
 
@@ -67,7 +70,7 @@ def _went_on(context: FailureContext, diagnostic: Diagnostic) -> bool:
     lines = [
         finding.line
         for finding in context.findings
-        if finding.verdict in {"assertion", "test"} or UNLINKED.search(finding.error)
+        if finding.verdict in ENDS_OF_RUN or UNLINKED.search(finding.error)
     ]
     return max(lines, default=-1) > diagnostic.line
 

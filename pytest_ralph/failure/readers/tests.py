@@ -12,6 +12,7 @@ from pytest_ralph.failure.failure import NO_ERROR, VERIFICATION_FAILED
 from pytest_ralph.failure.finding import Finding, first_of_lowest_rank
 from pytest_ralph.failure.lines import number_of
 from pytest_ralph.failure.ownership import with_owner
+from pytest_ralph.failure.readers.messages import read_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,8 @@ WORKER_DEATH = re.compile(
     re.IGNORECASE,
 )
 EXPECTATIONS = frozenset({"assertion", "comparison", "crash", "exception", "timeout"})
+# A difference that is named after its test.
+DIFFERENCE = "+++ "
 # Of many failing tests this many are asked for their cause.
 MOST_TESTS = 30
 
@@ -94,11 +97,17 @@ def _with_stated_error(context: FailureContext, finding: Finding, quoted: Failed
     # Only if no test says what it expected, quote how long one took.
     best = first_of_lowest_rank(one for one in stated if one.verdict != "timeout")
     best = best or first_of_lowest_rank(stated)
+    if best and best.verdict == "timeout" and finding.line >= 0:
+        # It may be the row of another test.
+        return replace(finding, error=context.output.lines[finding.line].strip())
     if best:
         return replace(finding, error=best.error, line=best.line)
+    lines = context.output.lines
+    if lines[quoted.line].startswith(DIFFERENCE):
+        shown = read_difference(context) or finding
+        return replace(finding, error=shown.error)
     if context.cause:
         return context.cause
-    lines = context.output.lines
     if finding.line >= 0:
         return replace(finding, error=lines[finding.line].strip())
     number = number_of(quoted.name, lines)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_ralph.failure.test_runs import json_report, junit, pytest_run, shapes, tap_run
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.grammar import read_runners
+from pytest_ralph.failure.test_runs.several import RunsReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +25,19 @@ __all__ = [
 READERS = (pytest_run.read, tap_run.read, read_runners, junit.read_printed)
 
 
-def read_failed_tests(output: CommandOutput) -> Sequence[FailedTest]:
-    """Return the failing tests, by the first runner whose way of printing is recognised."""
+def read_failed_tests(output: CommandOutput, *, several: bool = False) -> Sequence[FailedTest]:
+    """Return the failing tests, by the first runner whose way of printing is recognised.
+
+    If several runners may have printed the output, those of the others are read above and below
+    what the first one says.
+    """
     if not output.text:
         # Many commands say nothing when they fail, such as `grep -q`.
         return ()
     for read in READERS:
         found = unique(read(output))
+        if found and several:
+            return RunsReader(output, found, READERS).read()
         if found:
             return found
     return ()
@@ -48,4 +55,4 @@ def read_marked_tests(output: CommandOutput) -> Sequence[FailedTest]:
 
 def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
     """Return whether a line of the output says that this many tests failed."""
-    return len(tests) in shapes.failed_counts(output)
+    return shapes.are_counted(output, tests)

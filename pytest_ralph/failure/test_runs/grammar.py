@@ -32,8 +32,9 @@ LONGEST_BLOCK = 60
 # Lines of a block that only say where, or belong to a listing of source or differences.
 PLACE = (
     r"\s*(?:at\s|# *at\s|\(?\S+:\d+(?::\d+)?\)?:?$|\S+\.\w+ line \d+|❯ |\d+ *[|:│]|[-+] |\^|~|─+$"
-    r"|stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
+    r"|[✓✔√] |stdout|Stack:|Message:|[|│]\s*$|failures:$|\w+(?:::\w+)+:$|\S+:\d+:in |=> *\d+:)"
 )
+NOTHING = "none"
 NAMED_PATTERNS = {
     "<thrown>": THROWN.pattern,
     "<compared>": (
@@ -41,7 +42,7 @@ NAMED_PATTERNS = {
         r"|not |check|require).*)"
     ),
     "<any>": rf"^(?!{PLACE})\s*(?:[#|│E>]\s+)?(\S.*)$",
-    "none": r"(?!)",
+    NOTHING: r"(?!)",
 }
 DEFAULT_ERRORS = ("<thrown>", "<compared>", "<any>")
 # Below the title of a suite stands a count, not an error.
@@ -59,9 +60,10 @@ class Grammar:
     ends: str = r"^\S.*(?:passed|failed|Ran \d+ tests)|^={5,}|^Test Suites:"
     below: str = ""
     name: str = ""
-    above: str = "none"
-    starts: str = "none"
-    unless: str = "none"
+    above: str = NOTHING
+    death: str = "none"
+    starts: str = NOTHING
+    unless: str = NOTHING
     last: str = ""
     loads: str = ""
     unsure: str = ""
@@ -111,10 +113,10 @@ def read_runners(output: CommandOutput) -> Iterator[FailedTest]:
         failed = list(read_blocks(output, grammar))
         if failed:
             yield from failed
-            # The same runner may also report files that it could not load.
-            loading = f"{runner} load"
-            if loading in grammars:
-                yield from read_blocks(output, grammars[loading])
+            # The same runner may also report files that it could not load, and tests as they end.
+            for also in (f"{runner} load", f"{runner} rows"):
+                if also in grammars:
+                    yield from read_blocks(output, grammars[also])
             return
 
 
@@ -169,6 +171,9 @@ class _BlockReader:
 
     def _is_expected(self, number: int) -> bool:
         """Return whether a line above the title says that the test was expected to fail."""
+        if self.grammar.unless == NOTHING:
+            # Most runners do not say so: spare them the block above.
+            return False
         return _first(self._block_above(number), self.grammar.unless) is not None
 
     def _error(self, name: Quote, title: re.Match[str]) -> Quote:
@@ -177,10 +182,11 @@ class _BlockReader:
         stated = title.groupdict().get("error")
         if stated:
             return Quote(number, stated)
-        error = _first(self._printed_before(name), self.grammar.above)
+        block = self._block_below(number)
+        error = _first(block, self.grammar.death)
+        error = error or _first(self._printed_before(name), self.grammar.above)
         if error:
             return error
-        block = self._block_below(number)
         if self.grammar.last:
             block.reverse()
         return _first(block, *self.grammar.errors) or Quote(number, "")
@@ -196,6 +202,8 @@ class _BlockReader:
 
     def _printed_before(self, name: Quote) -> list[Quote]:
         """Return what a test printed above its title, the last line first."""
+        if self.grammar.above == NOTHING:
+            return []
         start = self.starts.get(name.text)
         if start is None:
             return self._block_above(name.line)

@@ -16,19 +16,21 @@ NOT_A_NAME = re.compile(
     | \d+\b.*\b(?:tests?|specs?|passed|failed|examples?|assertions?|checks?|cases?)\b.*
     | \(?(?:failures|errors)=\d.* | failed\ \d+\ .* | (?:pass(?:ed)?|ok):\ \d+\ .* | cases?:\ .*
     | (?:test\ )?(?:files|suites)\b.*\d.* | tests:\ .* | .*\bsummary\b.* | .*\s\d+\s+\d+(?:\s.*)?
-    | \S+\.\w+\ [.EFs]+ | .*\d%\]? | .*\bcoverage\b.*%.*
-    | [\w:.]*(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
+    | \S+\.\w+\ [.EFs]+ | .*\bcoverage\b.*%.*
+    | (?:[\w:.]*\w)?(?-i:Error|Exception)(?:\ \[\w+\])?(?::.*)? | error(?::\ \w+)?
     | Error\ \d+.* | exit(?:\ code|\ status)?\ \d+
     | (?:expected|actual|got|received|fail)\b.*
     | build\ failed\b.* | .*\[(?:build|setup)(?:\ failed\].*)? | .*\bcompilation | .*\bprojects?
     | .*\ for:\ .* | make(?:\[|:|\ ).* | (?:npm|yarn|pnpm)\ .* | .*\#\ (?:TODO|SKIP)\b.*
-    | (?:true|false|null),? | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
-    | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
+    | \W*\d+\ (?:containers|tests)\b.* | .*\ \[pass:\ \d.* | (?:true|false|null),?
+    | (?:.*\b)?\d+\ of\ \d+(?:\ \w+)? | (?:test\ )?(?:suite|module)\ \S+
+    | problem | see\ \.?[/\w].* | >\ .* | .*\b_FailedTest\b.*
     )$""",
     re.IGNORECASE | re.VERBOSE,
 )
 PLACE = re.compile(
-    r"\s{0,4}(?:[#@]|\bat\b|\bin\b)?\s{0,2}[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
+    r"\s{0,4}(?:[#@]|\b(?:failed )?at\b(?: \S+(?= \())?|\bin\b)?\s{0,2}"
+    r"[(\[]?[\w./\\-]+\.\w+:\d+(?::\d+)?[)\]]?:?$"
     r"|\s*\([EF]\)(?: line: \d+ \S+)?$"
 )
 TIME = re.compile(
@@ -38,20 +40,22 @@ TIME = re.compile(
 )
 REMARK = re.compile(
     r" \((?:Failed|Timeout|SEGFAULT|Not Run|\w+ aborted|see \S+|[\w.-]+/[\w./-]+)\)$"
-    r"| +(?:-- )?Time elapsed: .*$| \((?:gas|runs): .*\)$| \(on line \d+\)$"
-    r"|\s+[\d.]+m?s \([^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
+    r"| finished in [\d.]+ ?m?s$| +(?:-- )?Time elapsed: .*$"
+    r"| \((?:gas|runs): .*\)$| \(on line \d+\)$"
+    r"|\s+[\d.]+m?s \([^()]*\|[^()]*\)$|: module '\w+'$|\t\S+\.\w+$"
     r"|, where (?:GetParam\(\)|TypeParam) = .*$"
 )
 # Dots, or how the test ended: `cart::total: CRASH!`
 NAME_END = re.compile(r"\s*(?:\.{3,}|…|-{2,}|: [A-Z]{4,}!|: Timed out\.?)$")
 NUMBER = re.compile(
-    r"^(?:\{\d+\}|\d+[.):]|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
+    r"^(?:\{\d+\}|\d+(?:[.):]| #)|\d+(?=\s\s)|#\d+|[\[(]?\d+/\d+[\])]?"
+    r"|\d+(?= \S+\.\w+:\d+:\d+ ))\s+"
 )
 # Playwright counts the place of a test as part of its name.
 PLACE_IN_NAME = r"(?:\[[^\]]+\] › )?\S+:\d+:\d+ › "
 # `src/a.test.js:3:1 # `, `[api] > `, `00:00 +0 -1: test/a.dart: `, `[fail]: `, `ERROR: `
 BEFORE_NAME = re.compile(
-    rf"^(?!{PLACE_IN_NAME})(?:\[fail\]:? +|- |\|[^|]+\| "
+    rf"^(?!{PLACE_IN_NAME})(?:\[fail\]:? +|- |\"[^\"]+\" - |\|[^|]+\| "
     r"|(?:FAIL(?:ED|URE)?|ERROR|Failure|Error|Failed)(?: \[[^\]]*\])? ?: |\[[^\]]+\] [›>] "
     r"|\d+:\d+ \+\d+(?: ~\d+)? -\d+: "
     r"|(?:cucumber )?[\w@./\\-]+\.(?:[a-z]\w{0,7}|[A-Z])(?::\d+){0,2}"
@@ -63,10 +67,12 @@ TEST_LABEL = re.compile(r"^(?:test(?: ?case)?|scenario(?: outline)?): ", re.IGNO
 # What stands before a name, and what stands behind it as often as it occurs. A remark is taken off
 # first: what stands before it may look like a place.
 BEFORE = (REMARK, NUMBER, BEFORE_NAME, TEST_LABEL)
-BEHIND = (REMARK, TIME, PLACE, NAME_END)
+BEHIND = (REMARK, PLACE, NAME_END)
 RULERS = " :─━═"
 # `test_total (shop.tests.CartTest.test_total)`
-OF_CLASS = re.compile(r"^(?P<name>\w+) \((?P<class>[\w.]+)\)(?: \(.*\))?$")
+OF_CLASS = re.compile(
+    r"^(?P<name>(?!setUp|tearDown)\w+) \((?P<class>[\w.]+)\)(?: \[.*\])?(?: \(.*\))?$"
+)
 # The name of a suite, and of the test in quotes: `cart  "totals the prices"`.
 IN_SUITE = re.compile(r"^\w[\w ]*  \"([^\"]+)\"$")
 QUOTED = re.compile(r"^(['\"`‘“])([^'\"`’”]*)['\"`’”]$")
@@ -78,18 +84,28 @@ def name_in(title: str) -> str:
     for pattern in BEFORE:
         name = pattern.sub("", name)
 
-    shortened = ""
-    while name != shortened:
-        shortened = name
-        for pattern in BEHIND:
-            # A place may be all there is.
-            name = pattern.sub("", name).strip(RULERS) or name.strip(RULERS)
+    name = _without_ending(name)
+    shortened = TIME.sub("", name)
+    if shortened != name:
+        # Only the last time is how long the test took: "retries after 5s (1.2ms)".
+        name = _without_ending(shortened) or name
 
     name = IN_SUITE.sub(r"\1", name)
     name = QUOTED.sub(r"\2", name)
     name = _with_class(name)
     if len(name) > LONGEST_NAME or NOT_A_NAME.match(name):
         return ""
+    return name
+
+
+def _without_ending(name: str) -> str:
+    """Return a name without remarks, places and dots behind it."""
+    shortened = ""
+    while name != shortened:
+        shortened = name
+        for pattern in BEHIND:
+            # A place may be all there is.
+            name = pattern.sub("", name).strip(RULERS) or name.strip(RULERS)
     return name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_ralph.failure.lines import indent_of, matching
+from pytest_ralph.failure.lines import indent_of, matching, numbers_of
 from pytest_ralph.failure.test_runs.failed_test import FailedTest
 from pytest_ralph.failure.test_runs.quotes import Quote, first_quote
 
@@ -16,19 +16,30 @@ if TYPE_CHECKING:
 
 # A parameter in brackets may be anything, also what ends a name elsewhere.
 SUMMARY = re.compile(
-    r"^(?:FAILED|ERROR|SUBFAIL(?:ED)?(?P<subtest>\S*(?: \([^)]*\))?)) (?:[^\w\s./\\]+ +)?"
+    r"^(?:(?:\[[^]]*\] )?(?:\([^)]*\) )?(?=SUBFAIL))?"
+    r"(?:FAILED|ERROR|SUBFAIL(?:ED)?(?P<subtest>(?:\[.*?\]|[^\s\[]*)(?: \([^)]*\))?)) "
+    r"(?:[^\w\s./\\]+ +)?"
     r"(?P<name>(?:[^\s:]|:(?!:))+(?:::[^\[]*?(?:(?<! )\[.*?\]){0,2})?)"
     r"(?:(?: \[[^]]*\])? \([^)]*\))?(?: - (?P<error>.*))?$"
+)
+# How `-v` reports a test that has ended, alone or in a worker.
+ENDED = re.compile(
+    r"^(?=\[gw\d+\] \[ *\d+%\] (?:FAILED|ERROR) |.* (?:FAILED|ERROR)(?: +\[ *\d+%\])?$)"
+    r"(?:\[gw\d+\] \[ *\d+%\] \w+ )?(?P<name>[\w./\\-]+\.\w+::.*?)"
+    r"(?P<subtest>)(?P<error>)(?: (?:FAILED|ERROR)(?: +\[ *\d+%\])?)?\s*$"
 )
 TITLE = re.compile(
     r"^_+ (?!_)(?:ERROR (?:at (?:setup|teardown) of|collecting) |\[doctest\] )?(.+?) _+$"
 )
+HEADING = re.compile(r"^=+ short test summary info =+$")
 FAILURES = re.compile(r"^=+ FAILURES =+$")
 END_OF_BLOCK = re.compile(r"^=+ .* ?=+$|^-{5,} Captured")
-PATH = re.compile(r"^[\w./\\-]+(?:\.\w+)?$")
+PATH = re.compile(r"^(?=.*[./\\])[\w./\\-]+$")
 # A script that prints a summary like that of pytest may name its tests without their file.
 BARE_TEST = re.compile(r"FAILED \w+ - ")
 MARKED = re.compile(r"^E {2,}\S")
+# What stands before an error: a mark, or with `--tb=line` its place.
+ERROR_START = re.compile(r"^(?:E(?= {2,}\S)|\S+:\d+: (?!in ))")
 # Lines of a block that say where, or how it came about, but not what.
 FRAME = re.compile(
     r"^\s|^\S+:\d+: |^\[gw\d+\]|^>|^file \S+, line \d+|^_ _|^ImportError while importing|^Hint:"
@@ -74,10 +85,16 @@ def _summarised(output: CommandOutput, errors: Mapping[str, Quote]) -> Iterator[
 
 
 def _rows(lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the rows of the summary that name a test or a file, numbered."""
+    """Yield the rows that name a test or a file, numbered: those of the summary if there is one."""
+    is_summarised = False
+    heading = next(iter(numbers_of(HEADING.match, lines)), -1)
     for number, match in matching(SUMMARY.match, lines):
-        if _is_test(match) or PATH.match(match["name"].strip()):
+        # Above the heading stands what the tests printed.
+        if number > heading and (_is_test(match) or PATH.match(match["name"].strip())):
+            is_summarised = True
             yield number, match
+    if not is_summarised:
+        yield from matching(ENDED.match, lines)
 
 
 def _is_test(row: re.Match[str]) -> bool:
@@ -103,11 +120,9 @@ def _whole_error(lines: Sequence[str], row: re.Match[str]) -> Quote | None:
         return None
     beginning = shortened.removesuffix("...")
     for number, line in enumerate(lines):
-        text = line
-        if MARKED.match(line):
-            text = line[1:]
-        if text.strip().startswith(beginning):
-            return Quote(number, text.strip())
+        text = ERROR_START.sub("", line).strip()
+        if text.startswith(beginning):
+            return Quote(number, text)
     return None
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.failure.files import SOURCE_SUFFIX
 from pytest_ralph.failure.lines import indent_of, matching, numbers_of
-from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, Blocks
+from pytest_ralph.failure.test_runs.blocks import LONGEST_BLOCK, THROWN, Blocks
 from pytest_ralph.failure.test_runs.failed_test import FailedTest, unique
 from pytest_ralph.failure.test_runs.names import name_in
 from pytest_ralph.failure.test_runs.quotes import below, first_quote, until
@@ -61,7 +61,7 @@ HEADING = re.compile(
 NAMES_TESTS = re.compile(r"tests?|specs?|scenarios?|examples?|cases?|failures", re.IGNORECASE)
 ITEM = re.compile(
     r"^\s*(?=\S)(?!\d+\. \S+:\d|.*(?: -){6})"
-    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|[-*•✖✗✘✕×x])\s+(?P<name>\S.*)$"
+    r"(?:(?P<number>\d+[.)]|\d+ -|\[\d+\])|(?P<mark>[-*•✖✗✘✕×x]))\s+(?P<name>\S.*)$"
 )
 # The head of a block, which needs no heading above it.
 NUMBERED = re.compile(r"^\s*\d+\) (?P<name>\S.*)$")
@@ -84,6 +84,7 @@ COUNTS = re.compile(
     r"\W{0,3}([1-9]\d*)\b",
     re.IGNORECASE,
 )
+DIGITS = re.compile(r"\d+")
 SENTENCES = (
     # Failure in test_cart.TestCart.test_total, FAIL in (cart-test), Failure in TEST(Cart, Net)
     re.compile(
@@ -112,6 +113,8 @@ SENTENCES = (
         r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} ?(?:FAIL(?:ED|URE)?|NOT OK|not ok|KO)"
         r"(?:: | - | \((?=exit|code|status|expected|got)).*)$"
     ),
+    # total ................. 2/3
+    re.compile(r"^\s*(?P<error>(?P<name>\w.*?) ?\.{3,} (?P<passed>\d+)/(?!(?P=passed)$)\d+)$"),
     # [12:00:00 ERR] cart.total failed in 00:00:00.0100000.
     re.compile(r"^(?:\[[^]]*\] )?(?P<name>\S.*?) failed in [\d:.]*\d ?\w*\.?\s*$"),
     # doctest: TEST CASE:  ring wraps
@@ -132,10 +135,12 @@ FAILED_WORD = re.compile(
     r"\bfail(?:ed|ure)?\b|\bassert\w*\b|\bexpected\b|(?:error|exception)\b", re.IGNORECASE
 )
 MARKED = re.compile(
-    r"^\s*(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖]\ufe0f?"
+    r"^(?!\S+:\d+: failed: )\s*"
+    r"(?:\d+\s+(?=[✘✗✖])|[*•-] (?=FAIL)|\S+:\d+: |> |==> (?=X ))?(?:[✕✖✗✘×❌⨯☒✖🔴]\ufe0f?"
     r"|X (?=\w+\.)|\[-\] |\[ *(?:FAIL(?:ED|URE)?(?:: (?P<error>[^]]*))?|F|KO) *\]"
     r"|\[(?:FAILED\b[^]]*| {2}ERROR {3}(?!\] ---))\]|\(fail\)"
-    r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): |!!(?!!)|--- FAIL:?"
+    r"|(?:FAIL(?:ED|URE)?|KO)!?(?: -|\s*:| »| \||\s{2,})|(?i:fail(?:ed|ure)?): "
+    r"|ERROR: (?=\w+ \(\w+\.[\w.]+\))|!!(?!!)|--- FAIL:?"
     r"|F\s{2,}|FAIL(?:ED)?\s+(?!\d+:)(?:[\w./-]+:\d+ )?"
     r"|NOT OK(?: -)?)\s*"
     r"(?!\d+ (?:problems?|tests?|errors?|of)\b|\|)(?P<name>\S.*)$"
@@ -144,7 +149,7 @@ END_MARK = re.compile(
     r"(?<!\w)(?:\[\s*)?(?:FAIL(?:ED|URE)?!?|[Ff]ailed|KO|NOT OK|WRONG|DIFF|✘|✗|✖|✕|❌"
     r"|\*{2,3} ?FAIL(?:ED|S) ?\*{2,3}|\[E\]|ERROR(?= \([\d.]+s\)$))(?:\s*\])?"
     r"(?: [FE](?= |$))?(?:(?: in)?\s+\(?[\d.]+ ?[mµn]?s\)?|\s+\[ *\d+%\]"
-    r"|\s+\(?(?P<error>(?:expected|assert|got|want)\b.*?)\)?)?$"
+    r"|\s+\(?(?P<error>(?:expected|assert|got|want|found|exit)\b.*?)\)?)?$"
 )
 # Marks that mean a failure only where the summary counts as many: "- total", "! total".
 WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
@@ -152,38 +157,58 @@ WEAKLY_MARKED = re.compile(r"^\s*[-x!●] (?P<name>\S.*)$")
 TITLED = re.compile(r"^(?:In )?(?P<name>\S.* > .*|\w+::\w+):$")
 # What contains tests.
 CLASS = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Spec|Suite|Tests?)")
+# How to run a test again, where it stands and its name: `rspec ./spec/cart_spec.rb:5 # Cart adds`.
+RERUN = re.compile(r"^(?P<error>\w+ \S+\.\w+(?::\d+|\[[\d:]+\]) # (?P<name>\S.*))$")
+# A line of nothing but a place and a name, or a name behind a bullet.
+ONLY_BULLETS = re.compile(r"^ *● (?P<name>\S.*)$")
+ONLY_PLACED = re.compile(r"^(?P<error>\S+\.\w+:\d+:(?P<name>[^\W\d].*))$")
 # The group and the test, above the block of its error.
 IN_GROUP = re.compile(r"^\s*❯ (?P<name>\S.* / \S.*)$")
 # The name in the first or the last column, and how the test ended.
-STATUS = r"(?P<status>(?P<passed>pass(?:ed)?|ok)|(?P<failed>fail(?:ed|ure)?|not ok))\b"
+STATUS = (
+    r"(?P<status>(?P<passed>pass(?:ed)?\b|ok\b|[✅✓✔](?=\s*[|│]|$))"
+    r"|(?P<failed>fail(?:ed|ure)?\b|not ok\b|[❌✗✘](?=\s*[|│]|$)))"
+)
 NAME_FIRST = re.compile(
     rf"^(?:.*[|│] +)?(?P<name>\w\S*(?: \S+)*?)(?: {{2,}}| *[|│] ){STATUS}.*$", re.IGNORECASE
 )
-STATUS_FIRST = re.compile(rf"^\s*{STATUS}(?::| \([^)]*\))?\s+(?P<name>[^\W\d].*)$", re.IGNORECASE)
+STATUS_FIRST = re.compile(
+    rf"^(?:[|│]? *|\s*){STATUS}(?::| \([^)]*\)| *[|│])?\s+(?P<name>[^\W\d][^|│]*?)(?: *[|│].*)?$",
+    re.IGNORECASE,
+)
 # "Failed tests: parse_date, parse_time"
 IN_LINE = re.compile(
     r"^\W*(?:failed|failing) (?:tests|checks|cases): "
     r"(?P<names>[a-z_][\w.:/-]*(?:, [a-z_][\w.:/-]*)*)$",
     re.IGNORECASE,
 )
-IN_COLUMN = re.compile(r"(?:  |\.\.|: )(?:failed|fail|FAIL)\b")
+IN_COLUMN = re.compile(r"(?:  |\.\.|: (?!failed: ))(?:failed|fail|FAIL)\b")
 # What may stand before the name of a test in a tree or list.
 TREE = " \t├└─│|+*•%!-"
 PASSED = re.compile(
-    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|ok \d|\[(?:PASS|OK)\]|[✓✔√] )"
+    r"^\s*(?:(?:PASS|SKIP)(?:P?ED)?\b|X(?:FAIL|PASS)\b|passed\b|(?:ok|OK) +\d"
+    r"|\[(?:PASS|OK)\]|[✓✔√✅🟢]\ufe0f? )"
 )
 PASSED_AT_END = re.compile(
-    r"(?:  |: |\.\. ?)(?:PASS(?:ED)?|passed|ok|OK)(?: \([^()]*\)|\s+\[[\d.]+s\])?$"
+    r"(?:  |: |\.\. ?|[|│] ?)(?:PASS(?:ED)?|passed|ok|OK|✅)(?: \([^()]*\)|\s+\[[\d.]+s\])?"
+    r"(?: *[|│])?$| PASSED +\[ *\d+%\]$"
 )
-PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", ")", "]")
+PASSED_ENDINGS = ("ok", "OK", "PASS", "PASSED", "passed", "✅", ")", "]", "|")
 # A name and, behind a colon, what was expected; a name of code and the values that differ.
 STATED = (
     re.compile(
-        r"^(?P<name>\S.*?)(?:(?::| ->?) | \(|\s{2,})"
+        r"^(?P<name>\S.*?)(?:(?::| ->?| →) | \(|\s{2,})"
         r"(?P<error>(?:expected|got|want(?:ed)?|assert\w*|should|was)\b.*?)\)?$",
         re.IGNORECASE,
     ),
     re.compile(r"^(?P<name>\w+): (?P<error>.* [!=<>]=? .*)$"),
+    # no such file: 3 <> -3
+    re.compile(r"^(?P<name>\S.*?): (?P<error>\S+ (?:[!=/]==?|<>|≠|[<>]=?) \S+)$"),
+    # export has 12 columns -- found 11
+    re.compile(
+        r"^(?P<name>\S.*?)(?: --| —|:) "
+        r"(?P<error>(?:expected|got|found|missing|actual(?:ly)?|but|no such)\b.*)$"
+    ),
     re.compile(r"^(?P<name>(?:\w+::)+\w+\([^()]*\)) (?P<error>\S.*)$"),
     # pop returns the least: test/run.lua:5: expected 1, got 3
     re.compile(r"^(?P<name>\S.*?): (?P<error>[\w./\\-]+\.\w+:\d+: \S.*)$"),
@@ -207,27 +232,47 @@ def read_shapes(output: CommandOutput) -> Sequence[FailedTest]:
     reader = _ShapeReader(output.lines)
     strong = reader.strong_shapes()
     shapes = [*strong, *reader.weak_shapes()]
-    counts = failed_counts(output)
-    counted = [tests for tests in shapes if len(tests) in counts]
-    if counted:
-        return _with_errors(max(counted, key=_merit), shapes)
+    for counts in (failed_counts(output), _totals(output)):
+        counted = [tests for tests in shapes if len(tests) in counts]
+        if counted:
+            return _with_errors(max(counted, key=_merit), shapes)
     for tests in strong:
         if tests:
             return _with_errors(tests, shapes)
     return ()
 
 
+def are_counted(output: CommandOutput, tests: Sequence[FailedTest]) -> bool:
+    """Return whether the output says that this many tests failed, in one run or in several."""
+    return len(tests) in failed_counts(output) | _totals(output)
+
+
 def failed_counts(output: CommandOutput) -> set[int]:
     """Return how many tests failed, as far as any line says so."""
     counts: set[int] = set()
-    for line in output.lines:
-        if not COUNTED_WORD.search(line):
-            continue
-        found = [int(one or other) for one, other in COUNTS.findall(line)]
+    for found in counts_by_line(output).values():
         counts.update(found)
         # "2 failures, 1 error" are three tests.
         counts.add(sum(found))
     return counts - {0}
+
+
+def _totals(output: CommandOutput) -> set[int]:
+    """Return how many tests failed in several runs, of which each ends with the same words."""
+    totals: defaultdict[str, int] = defaultdict(int)
+    for number, found in counts_by_line(output).items():
+        words = DIGITS.sub("", output.lines[number])
+        totals[words] += sum(found)
+    return set(totals.values()) - {0}
+
+
+def counts_by_line(output: CommandOutput) -> dict[int, Sequence[int]]:
+    """Return what each line counts as failed, by its number."""
+    return {
+        number: [int(one or other) for one, other in COUNTS.findall(line)]
+        for number, line in enumerate(output.lines)
+        if COUNTED_WORD.search(line)
+    }
 
 
 def _merit(tests: Sequence[FailedTest]) -> tuple[bool, int, bool]:
@@ -253,7 +298,7 @@ def _with_errors(
 
 
 def _is_file(name: str) -> bool:
-    if " › " in name:
+    if " › " in name or "::" in name:
         return False
     return SOURCE_SUFFIX.search(name.partition(":")[0]) is not None
 
@@ -310,6 +355,10 @@ class _ShapeReader:
             self._in_columns(NAME_FIRST),
             self._in_columns(STATUS_FIRST),
             self._in_line(),
+            self._matching(RERUN),
+            self._only(ONLY_PLACED),
+            self._only(ONLY_BULLETS),
+            self._numbered_above_thrown(),
         )
         return [self._tests(titles) for titles in shapes]
 
@@ -317,6 +366,7 @@ class _ShapeReader:
         """Return the tests in each shape that counts only if it names as many as are counted."""
         shapes = (
             self._numbered(),
+            self._numbered_above_list(),
             self._matching(IN_RULER),
             self._matching(WEAKLY_MARKED),
             self._matching(TITLED),
@@ -338,7 +388,7 @@ class _ShapeReader:
             if item is None or number - last_line > LONGEST_BLOCK:
                 continue
             first_item = first_item or item
-            if bool(item["number"]) is not bool(first_item["number"]):
+            if item["mark"] != first_item["mark"]:
                 # What is marked in another way below an item belongs to that.
                 continue
             last_line = number
@@ -350,12 +400,21 @@ class _ShapeReader:
         for number, match in matching(NUMBERED.match, self.lines):
             yield Title(number, self._whole_title(match["name"], number))
 
+    def _numbered_above_list(self) -> Iterator[Title]:
+        """Yield the numbered lines above a list, which may show only suites if it was searched."""
+        heading = next(iter(numbers_of(HEADING.match, self.lines)), 0)
+        for number, match in matching(NUMBERED.match, self.lines[:heading]):
+            yield Title(number, match["name"])
+
     def _indented(self) -> Iterator[Title]:
         """Yield the indented lines below a heading such as "Failed scenarios:"."""
         for heading in numbers_of(HEADING.match, self.lines):
             if not NAMES_TESTS.search(self.lines[heading]):
                 continue
             for number, line in below(self._blocks.lines, heading, LONGEST_BLOCK):
+                if ITEM.match(line):
+                    # It is a list of items, with blocks below them.
+                    break
                 if indent_of(line):
                     yield Title(number, line.strip())
                 elif line:
@@ -373,9 +432,9 @@ class _ShapeReader:
     def _in_columns(self, pattern: re.Pattern[str]) -> Iterator[Title]:
         """Yield the rows that say `FAIL` where others say `PASS`."""
         rows = dict(matching(pattern.match, self.lines))
-        passed = {row.start("status") for row in rows.values() if row["passed"]}
+        passed = {_column(row) for row in rows.values() if row["passed"]}
         for number, row in rows.items():
-            if row["failed"] and row.start("status") in passed:
+            if row["failed"] and _column(row) in passed:
                 yield Title(number, row["name"], row[0].strip())
 
     def _in_line(self) -> Iterator[Title]:
@@ -383,6 +442,22 @@ class _ShapeReader:
         for number, match in matching(IN_LINE.match, self.lines):
             for name in match["names"].split(", "):
                 yield Title(number, name)
+
+    def _only(self, pattern: re.Pattern[str]) -> Iterator[Title]:
+        """Yield the names of an output in which every line has one form."""
+        lines = list(filter(None, self.lines))
+        if all(map(pattern.match, lines)):
+            yield from self._matching(pattern)
+
+    def _numbered_above_thrown(self) -> Iterator[Title]:
+        """Yield the numbered heads that end with a colon, if the block below says what was thrown.
+
+        The heading above them may have been cut off.
+        """
+        for title in self._numbered():
+            thrown = self._blocks.expectation(title.line)
+            if title.text.endswith(":") and THROWN.match(thrown.text):
+                yield title
 
     def _in_table(self) -> Sequence[FailedTest]:
         """Return the tests of a table, with the row as error if no block below gives one."""
@@ -500,8 +575,17 @@ def _ends_block(line: str) -> bool:
     return END_MARK.search(line) is not None
 
 
+def _column(row: re.Match[str]) -> tuple[int, int]:
+    """Return the cell in which a row says how the test ended, without cells its position."""
+    before = row.string[: row.start("status")]
+    cells = before.count("|") + before.count("│")
+    if cells:
+        return cells, 0
+    return 0, len(before)
+
+
 def _before(mark: re.Match[str]) -> str:
     """Return the name before a mark."""
     before = mark.string[: mark.start()]
-    name = before.rstrip(" \t.…:=>→-").lstrip(TREE)
+    name = before.rstrip(" \t.…:=>→-|│").lstrip(TREE)
     return name.removeprefix("test ").removeprefix("Running ")

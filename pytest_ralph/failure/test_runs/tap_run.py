@@ -23,6 +23,7 @@ from pytest_ralph.failure.test_runs.quotes import (
     numbered,
     until,
 )
+from pytest_ralph.failure.test_runs.shapes import failed_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,8 +34,15 @@ NOT_OK = re.compile(
     r"^(?P<indent>\s*)(?:❌ )?not ok(?:\s+\d+\b)?(?:\s+-)?\s+(?!.*# (?:TODO|SKIP))"
     # testem puts the browser and the time before the name.
     r"(?:\S.* - \[\w+ ms\] - )?"
-    r"(?P<name>.+?)\s*(?: #.*)?(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
+    r"(?P<name>.+?)\s*(?: # (?:\w+(?: = |[= ]))?\(?[\d.]+.*| #\w+=\S+)?"
+    r"(?: in \d+ms|\s{3,}\d+ ms| - ERROR:.*)?(?<!\{)$"
 )
+# A hash would begin a directive.
+ESCAPED_HASH = ("\\#", "#")
+# A suite whose tests stand below it in braces: above other suites their results stand first.
+OF_STREAM = re.compile(r"^\s*(?:TAP version|\d+\.\.\d|ok\b|# \w+:? \d|# Subtest)")
+OPENING = re.compile(r"^\s*not ok\b.* \{$")
+CLOSING = re.compile(r"^\s*\}$")
 # Some runners announce a test with its name alone.
 SUBTEST = re.compile(r"^(?P<indent>\s*)# (?:Subtest: )?(?P<name>.+?)\s*$")
 TITLE = re.compile(r"^# (?!Subtest: )\S")
@@ -59,6 +67,8 @@ EXPLANATIONS = (
     # Behind a tab git's test framework shows the code of the test.
     re.compile(r"^\s*#(?!\t)\s+([^(\s].*)$"),
     re.compile(r"^\s*(- \S.*)$"),
+    # ava gives what it found as the key of a value.
+    re.compile(r"^\s+'(.+:)': "),
 )
 PERL_TITLE = re.compile(r"^\s*#\s+Failed test '(.+)'$")
 # The two values, or the row of a table in which they differ.
@@ -88,8 +98,14 @@ def read(output: CommandOutput) -> Iterator[FailedTest]:
     An assertion is not a test: if the test around it is announced, the test has failed, with the
     words of its assertion.
     """
-    if output.has("ok"):
-        yield from _TapReader(output.lines).read()
+    if not output.has("ok"):
+        return
+    tests = list(_TapReader(output.lines).read())
+    counts = failed_counts(output)
+    if counts and len(tests) not in counts and not any(map(OF_STREAM.match, output.lines)):
+        # Without a plan or a test that passed, the words of another runner's test look the same.
+        return
+    yield from tests
 
 
 class _TapReader:
@@ -105,6 +121,9 @@ class _TapReader:
         self.announced: dict[tuple[str | None, ...], int] = {}
         for number, match in matching(SUBTEST.match, lines):
             self.announced.setdefault(match.groups(), number)
+        self.closings: Sequence[int] = ()
+        if any(map(OPENING.match, lines)):
+            self.closings = numbers_of(CLOSING.match, lines)
         self.title_lines = numbers_of(TITLE.match, lines)
         self.perl_titles: dict[str, int] = {}
         for number, match in matching(PERL_TITLE.match, lines):
@@ -125,10 +144,14 @@ class _TapReader:
     def _innermost(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers and names of the lines that say `not ok` of nothing printed above."""
         indent_above = ""
+        closed_above = 0
         for position, (number, match) in enumerate(self.not_ok):
-            indent, name = match.groups()
-            contains_last = len(indent) < len(indent_above)
+            indent = match["indent"]
+            name = match["name"].replace(*ESCAPED_HASH)
+            closed = bisect(self.closings, number)
+            contains_last = len(indent) < len(indent_above) and closed == closed_above
             indent_above = indent
+            closed_above = closed
             if contains_last and not (name in self.perl_titles or self._is_test(number)):
                 continue
             if match.groups() not in self.announced and name not in self.perl_titles:
@@ -166,7 +189,7 @@ class _TapReader:
 
     def _perl_explanation(self, number: int) -> Quote | None:
         """Return the two values that Perl writes to stderr, apart from the line of the test."""
-        _, _, title = self.lines[number].text.partition(" - ")
+        _, _, title = self.lines[number].text.replace(*ESCAPED_HASH).partition(" - ")
         block = self._block(self.perl_titles.get(title, number))
         if first_quote(block, [BATS_MESSAGE]):
             return None
