@@ -37,7 +37,7 @@ from pytest_ralph.text.inert import one_line
 from pytest_ralph.text.secrets import Masker, MaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from pytest_ralph.fixing.change_log import UndoResult
@@ -73,14 +73,7 @@ def _undo_run(config: pytest.Config) -> int:
     is_redo = run_name != directory.name
     kept_name = run_name if is_redo else f"{run_name}{UNDONE_SUFFIX}"
     keep_in = directory.with_name(kept_name)
-    mode_changes = read_mode_changes(directory)
-    try:
-        with passable(root, mode_changes):
-            result = undo_changes(root, directory, keep_in)
-    except OSError as error:
-        raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
-    directories, problems = put_back_modes(root, mode_changes, keep_in)
-    result = result._replace(problems=(*result.problems, *problems))
+    result, directories = _put_back(root, directory, keep_in)
     restored = [*result.restored, *directories]
     reopened, not_reopened = _reopen_tasks(root, directory, [*restored, *result.as_before])
     is_undone = bool(restored) or not result.problems
@@ -105,6 +98,18 @@ def _undo_run(config: pytest.Config) -> int:
     write(NOT_COVERED)
     is_incomplete = result.problems or not_reopened
     return int(pytest.ExitCode.TESTS_FAILED if is_incomplete else pytest.ExitCode.OK)
+
+
+def _put_back(root: Path, directory: Path, keep_in: Path) -> tuple[UndoResult, Sequence[str]]:
+    """Put back files and the permissions of directories; return the result and these."""
+    mode_changes = read_mode_changes(directory)
+    try:
+        with passable(root, mode_changes):
+            result = undo_changes(root, directory, keep_in)
+    except OSError as error:
+        raise pytest.UsageError(f"--ralph-undo: nothing was undone: {error}") from None
+    directories, problems = put_back_modes(root, mode_changes, keep_in)
+    return result._replace(problems=(*result.problems, *problems)), directories
 
 
 def _mask(config: pytest.Config) -> Callable[[str], str]:

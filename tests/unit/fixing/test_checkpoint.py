@@ -683,7 +683,7 @@ def test_a_hook_that_is_interrupted_puts_edits_back(repository: Repository, git:
     add_hook(
         repository,
         "pre-commit",
-        "mv b .git/b; trap 'mv .git/b b; exit 1' INT\ntouch .git/waits\nwhile :; do sleep 0.1; done",
+        "mv b .git/b; trap 'mv .git/b b; exit 1' INT\ntouch .git/waits\nwhile :; do sleep .1; done",
     )
     repository.write({"a": "task\n", "b": "user\n"})
 
