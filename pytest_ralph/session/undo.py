@@ -81,20 +81,16 @@ def _undo_run(config: pytest.Config) -> int:
         mark_undone(directory)
 
     write = _writer(config, mask)
-    write(f"ralph: redoing run {run_name}" if is_redo else f"ralph: undoing run {run_name}")
+    write(f"ralph: {'redoing' if is_redo else 'undoing'} run {run_name}")
     if _is_path(config):
         write("the run is undone as a whole: --ralph-undo takes a run name, not a path")
     _print_result(write, root, result)
     for path in directories:
         write(f"put back the permissions of {path}/")
     _print_reopened(write, reopened, not_reopened)
-    if is_redo:
-        write("tasks that were reopened stay open until they pass again")
     if result.is_unfinished:
         write(f"to try the rest again: pytest --ralph-undo {directory.name}")
-    if restored:
-        purpose = "to undo it again" if is_redo else "to get back what was undone"
-        write(f"{purpose}: pytest --ralph-undo {kept_name}")
+    _print_way_back(write, kept_name if restored else "", is_redo=is_redo)
     write(NOT_COVERED)
     is_incomplete = result.problems or not_reopened
     return int(pytest.ExitCode.TESTS_FAILED if is_incomplete else pytest.ExitCode.OK)
@@ -141,6 +137,15 @@ def _print_result(write: Callable[..., None], root: Path, result: UndoResult) ->
     if staged:
         names = shlex.join(staged)
         write(f"still staged (to unstage: git restore --staged {names})")
+
+
+def _print_way_back(write: Callable[..., None], kept_name: str, *, is_redo: bool) -> None:
+    """Say how what was put back, if anything, is taken back."""
+    if is_redo:
+        write("tasks that were reopened stay open until they pass again")
+    if kept_name:
+        purpose = "to undo it again" if is_redo else "to get back what was undone"
+        write(f"{purpose}: pytest --ralph-undo {kept_name}")
 
 
 def _print_reopened(
