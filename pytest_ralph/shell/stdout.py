@@ -24,7 +24,10 @@ _IMPORTS = re.compile(r"(?:import|from) [^;()\n]+(?:; *(?:import|from) [^;()\n]+
 _PATTERN_OPTION = re.compile(r"-[A-Za-z]*[ef]")
 _WILDCARD = re.compile(r"[*?{]")
 # One number, as far as the code of a one-liner or the arguments of a tool show.
-_COUNTING = re.compile(r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count", re.IGNORECASE)
+# `SELECT shop, COUNT(*) … GROUP BY shop` prints one for each.
+_COUNTING = re.compile(
+    r"\blength\b|\blen\(|\.length\b|\$\?|\bNR\b|\$#|count(?!.*\bgroup by\b)", re.IGNORECASE
+)
 # What only stands in for a command that failed.
 _FALLBACK = re.compile(r"(?:true|:|exit)(?: .*)?|echo \d+")
 _HTTP_STATUS = re.compile(r"%\{http_code\}")

@@ -11,6 +11,7 @@ from pytest_ralph.verify.model import NONZERO, Expect, OneOf
 from pytest_ralph.verify.statements import RESULT_VERBS, expect_nothing, expect_something
 from pytest_ralph.verify.stdout_kind import (
     adds_lines,
+    compares,
     counts_only,
     counts_several_files,
     hides_zero,
@@ -19,6 +20,7 @@ from pytest_ralph.verify.stdout_kind import (
     prints_blocks,
     prints_nothing,
     prints_numbers,
+    prints_several_numbers,
     searches,
     shows_contents,
     shows_http_status,
@@ -75,7 +77,7 @@ def amount(said: Statement) -> Answer:
     part = _part_of_output(said)
     if part is not None:
         return [Expect("stdout", "contains", part)]
-    if _is_measured(said) or _VERSION.search(command.text):
+    if _is_measured(said) or _is_one_of_several(said):
         return None
     if _may_be_status(said) and prints_nothing(command):
         return [_status(said)]
@@ -132,8 +134,15 @@ def _exact_amount(said: Statement) -> Expect | None:
     return asked[0] if asked and asked[0].op == "==" else None
 
 
+def _is_one_of_several(said: Statement) -> bool:
+    """Whether it is one of the numbers that a command prints: `wc -l a && grep -c x b`."""
+    return prints_several_numbers(said.command) and not said.is_of_each_line
+
+
 def _is_measured(said: Statement) -> bool:
     """Whether a number is of something that is not printed: seconds, but not `wc -c` in bytes."""
+    if _VERSION.search(said.command.text):
+        return True
     if said.noun == "bytes" and _BYTES.search(said.command.text):
         return False
     return _MEASURE.match(said.noun) is not None
@@ -245,6 +254,9 @@ def _expect_contents(said: Statement) -> Answer:
 
     "2 changed lines" of a difference are not the lines that it prints.
     """
+    if compares(said.command) and _may_be_status(said):
+        # `git diff --exit-code` → 0
+        return [_status(said)]
     if not said.noun:
         return [_printed(said)]
     if said.noun.startswith("line"):

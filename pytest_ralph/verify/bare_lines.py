@@ -54,7 +54,8 @@ _FULL_STOP = regex(r"(?<=\w)[.。]$")
 _SEPARATOR = regex(r"\s*(?:&&|\|\||;)\s*")
 # `cargo tauri dev launches app. Press Ctrl+R.`: instructions for a person.
 _NEXT_SENTENCE = regex(r"\w[.;] (?!Rscript )[A-Z][a-z-]+ [A-Za-z]")
-_QUOTED = regex(QUOTED)
+# A word that is printed is as good as one in quotes.
+_QUOTED = regex(rf"{QUOTED}|(?<=\becho )\w+")
 _SERVER = any_of("server", "", "$")
 _PROSE_WORDS = words("prose", "prose line")
 

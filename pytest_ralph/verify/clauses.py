@@ -29,6 +29,7 @@ _VALUES = regex(
     r"|(?<=[→>] )(?P<token>(?!exit|rc|status|code|http|\d+/\d+)[\w.-]+[=:@_/][^\s,;`)]*[\w/])"
     r"|(?:(?<=prints )|(?<=outputs )|(?<=shows ))"
     r"(?P<pair>(?!(?:key|name)=|\w+=value)[A-Za-z]\w*=[\w./-]*\w)"
+    r"|(?P<hash>\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}\b)"
     r"|(?P<version>\bv?\d+\.\d+\.\d+(?:[\w.+-]*\w)?|\bv\d+(?:\.\w+)*)"
     r"|(?P<capitals>(?<![\w.-])[A-Z][A-Z_]+(?: [A-Z]{3,})*(?![\w:-]))"
     r"|(?P<name>(?<![\w./-])[\w.-]*\w\.(?!g\.|e\.)[a-z]{1,5}(?![\w/(]))"
@@ -62,8 +63,24 @@ _IN_APPOSITION = regex(
     r"(?P<said>\b(?:prints?|outputs?|returns?|shows?|reports?) (?:[a-z-]+ ){1,4}?[a-z-]+)"
     r" \((?P<value>⟦\d+⟧)\)"
 )
-# `[done]` at the end says how far the author has come.
-_TAG = regex(r"(?<=\w) +\[[a-z]+\]\W*$", re.IGNORECASE)
+# `[done]` at the end says how far the author has come, `[Story: A-1]` what it belongs to.
+_TAG = regex(r"(?<=[\w)]) +\[[a-z]+(?: ?: ?[\w ,.-]+|-\d+)?\]\W*$", re.IGNORECASE)
+# "terminates with 3": it would be taken for two clauses.
+_ENDS_WITH_STATUS = regex(
+    r"\b(?:terminates|finishes|completes|stops|quits|aborts|dies|fails) with (?=\d+\b(?!%| \w))",
+    re.IGNORECASE,
+)
+# "drops from 14 to 3": how it is now.
+_NOW_AT = regex(
+    r"\b(?:drops|falls|goes|went|shrinks|decreases|grows|rises|increases|down|up) from [\d,]+"
+    r"(?: \w+)? to (?=[\d<>≥≤a])",
+    re.IGNORECASE,
+)
+# "no line with `x`" says no more than "no `x`".
+_NO_LINE_WITH = regex(
+    r"\b(?P<no>no|zero|without) (?:lines?|rows?|entry|entries) with (?=⟦)",
+    re.IGNORECASE,
+)
 _SENTENCE_END = regex(r"([;\n·•]|(?i:(?<!min)(?<!max))[.!?](?=\s|$))")
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
@@ -96,7 +113,9 @@ _CONTRAST = regex(r"\W*not ⟦\d+⟧\W*")
 _DOUBTING = any_of("doubting", r"\W*", r"(?!\w)")
 _ALLOWED_BESIDE = any_of("allowed beside", r"\W*")
 # The same for a clause: "returns 3, or 4 on another system".
-_RETRACTING = any_of("retracting", r"\W*(?:with\b.*\s)?", r"\b")
+_RETRACTING = any_of("retracting", r"\W*(?:with\b[^`]*\s)?", r"\b")
+# "after the edit < 800": that is now.
+_AFTER_CHANGE = any_of("the change", r"\W*after (?:the |this )?", r"\b")
 _LIMIT = regex(r"\W*[<>≤≥]=? ?\d")
 _MEASURED = regex(r"\d ?(?:[^\W\d]+|%)?\s*$")
 _GREEN_LATER = any_of("green later", r"\W*")
@@ -150,6 +169,9 @@ def split_clauses(words_after: str) -> list[Clause]:
     splitter = _Splitter()
     text = splitter.take_values(_TAG.sub("", text))
     text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
+    text = _ENDS_WITH_STATUS.sub("exits ", text)
+    text = _NOW_AT.sub("returns ", text)
+    text = _NO_LINE_WITH.sub(r"\g<no> ", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
     return found + splitter.split_brackets(text, found)
@@ -248,7 +270,10 @@ class _Splitter:
             clauses.append(clause._replace(goes_on=bool(clauses)))
         clauses = _from_green(clauses)
 
-        if any(_RETRACTING.match(clause.source) for clause in clauses):
+        start = 0
+        if clauses and _AFTER_CHANGE.match(clauses[0].source):
+            start = 1
+        if any(_RETRACTING.match(clause.source) for clause in clauses[start:]):
             return [clause._replace(text="") for clause in clauses]
         return clauses
 

@@ -55,8 +55,8 @@ _ASSIGNED = regex(
 _CHOICE = regex(r"(?: \| [\w.\[\]<>]+)+")
 _OPERATOR = regex(r"\s(?:&&|\|\||\||>>?|<|<<<?|2>&1|&>|2>)\s?|\$\(|\s&$")
 _OPTION = regex(r"\s--?[A-Za-z]")
-# `test result: ok`
-_LABEL = regex(r" \w+: ")
+# `test result: ok`, `test is green`
+_LABEL = regex(r" (?:\w+: |(?:is|are|was|were|has|have|must|should|will)\b)")
 _PATHLIKE = regex(r"\s[\"']?[\w.~*-]*/[\w./*-]*|\s[\w-]+\.\w{1,5}\b")
 # `Get-ChildItem`, `.\\tools\\run.exe`
 _CMDLET = regex(

@@ -31,6 +31,12 @@ _FAILURE = regex(
 _SOME_FOUND = any_of("some found", r"\W*", r"\b")
 # "a failed write returns the old price" tells what the code does.
 _FAILED_THING = regex(r"\ban? failed\b", re.IGNORECASE)
+# "fails if the fix is reverted": not as it is.
+_ONCE_UNDONE = regex(
+    r"\bwithout (?:(?:the|this|its|their) )?(?:fix|change|patch)\b"
+    r"|\b(?:if|when|once)\b.*\b(?:revert|remov|undo|delet|stash)\w*",
+    re.IGNORECASE,
+)
 # "no hits outside `x`", "0 or only comments", "the hits, if any, are …": the search may find none.
 _MAY_FIND_NOTHING = any_of("may find nothing", r"\b", r"\b")
 _HEDGE = regex(r"\b(?:if any|or none|or nothing|or empty|or no)\b", re.IGNORECASE)
@@ -38,7 +44,9 @@ _CODE = regex(r"`[^`]*`")
 
 
 def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
-    """Whether words that were not understood allow a search to end with 1.
+    """Whether words that were not understood leave open whether a search is to find something.
+
+    Neither of its exit statuses says then how the task went.
 
     Who makes a search quiet asks for its exit status, and negates that if nothing may be found.
     """
@@ -72,6 +80,6 @@ def may_mean_failure(command: Command, unread: Sequence[str]) -> bool:
 
 
 def _tells_failure(words: str) -> bool:
-    if _FAILED_THING.search(words):
+    if _FAILED_THING.search(words) or _ONCE_UNDONE.search(words):
         return False
     return _FAILURE.match(normalise(words)) is not None

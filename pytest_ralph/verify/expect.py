@@ -61,7 +61,8 @@ _PATH = regex(r"[\w.@~-]+(?:/[\w.@-]+)*/?")
 # `make config; ./deploy` → `config` exits 0
 _PART_SUCCEEDS = regex(r"(?:→ )?⟦(?P<value>\d+)⟧ exits 0")
 # What may stand behind a statement without changing what it asks.
-_TAIL = any_of("tail", " ", "$")
+_AFTER_CHANGE = f"after {one_of('the change')}"
+_TAIL = regex(f" (?:{one_of('tail')}|{_AFTER_CHANGE})$", re.IGNORECASE)
 _TERSE_STATUS = regex(r"git status\b.*\s(?:--porcelain|--short|-s)\b")
 # "in `src`" where the command looks into `src`.
 _NAMED_PLACE = regex(r" (?:in|from|under|inside|within|of|for) ⟦(?P<value>\d+)⟧$")
@@ -255,9 +256,14 @@ def _created_files(command: Command, clause: Clause) -> list[str]:
 
 def _without_tail(command: Command, clause: Clause) -> str:
     place = _NAMED_PLACE.search(clause.text)
-    if place and _value_of(place, clause) in command.text:
+    if place and _is_searched(_value_of(place, clause), command):
         return clause.text[: place.start()]
     return _TAIL.sub("", clause.text)
+
+
+def _is_searched(place: str, command: Command) -> bool:
+    """Whether a command looks into a place, or for a thing; `foo|bar` looks for more than `foo`."""
+    return place in command.text and f"{place}|" not in command.text.replace("\\", "")
 
 
 def _with_system_errors(expects: Sequence[Expect]) -> list[Expect]:
@@ -323,8 +329,10 @@ _CREATES = regex(
     r"|creates (?:files? )?⟦(?P<created>[\d&]+)⟧"
 )
 _SUBJECT = (
-    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer|reply|status|tests?"
-    r"|prints|expect|returns|shows|→|is|with|of|output|at|by|red|green|new) )*?"
+    rf"(?:{_AFTER_CHANGE} )?"
+    r"(?:(?:both|each|every|all|either|results?|counts?|value|number|lines?|response|body|answer"
+    r"|reply|status|tests?|process|program|script|prints|expect|returns|shows|→|is|with|of"
+    r"|output|at|by|red|green|new) )*?"
 )
 _VERB = r"(?:(?P<verb>returns|equals|is|prints|shows|contains|expect|→|with|creates|={1,3}) ?)"
 _RESULT_VERB = r"(?:(?P<verb>returns|equals|is|expect|→|={1,2}) ?)"
@@ -389,6 +397,14 @@ def _is_clean(said: Statement) -> bool:
     if "clean" not in said.clause.source.lower():
         return False
     return _TERSE_STATUS.search(said.command.text) is not None
+
+
+def _may_be_missing(said: Statement) -> bool:
+    """Whether it fails where there is no such file: `ls x`, `test -f x`, but not `test ! -f x`."""
+    command = said.command
+    if command.last.program in ("test", "["):
+        return "!" not in command.text
+    return lists_names(command) or shows_contents(command)
 
 
 def _has_texts(said: Statement) -> bool:
@@ -490,6 +506,16 @@ PATTERNS = (
     ),
     # returns at least 2 lines
     Pattern("number", _form(rf"(?P<not>not )?{_VERB}?{_NUMBER}{_NOUN}"), amounts.amount),
+    # at least 2 in the header section
+    Pattern(
+        "lower bound in a part",
+        _form(
+            rf"{_VERB}?{_NUMBER}{_NOUN}"
+            rf"(?P<rest> in (?:{_NOUN_WORD} ){{0,3}}{one_of('part')})"
+        ),
+        amounts.amount,
+        when=lambda said: said.op in (">", ">="),
+    ),
     # prints a non-zero number
     Pattern("number other than zero", _form(rf"{_VERB}?nonzero{_NOUN}"), amounts.nonzero),
     # → files exist
@@ -507,7 +533,7 @@ PATTERNS = (
             r"(?:not (?:found|exists?)|no such (?:file|directory)(?: or directory)?)"
         ),
         statements.always(NONZERO),
-        when=lambda said: lists_names(said.command) or shows_contents(said.command),
+        when=_may_be_missing,
     ),
     # is clean
     Pattern(
@@ -538,7 +564,7 @@ PATTERNS = (
     Pattern(
         "no lines",
         _form(
-            rf"(?:exits )?{_VERB}?no (?!missing)(?:{_PLAIN_WORD} ){{0,2}}{_THING}"
+            rf"(?:exits )?{_VERB}?no (?!missing)(?P<kind>(?:{_PLAIN_WORD} ){{0,2}}){_THING}"
             r"(?: (?:found|remain|is|left|exist|exists|returned|returns|printed|shown|anywhere))*"
         ),
         statements.no_lines,
@@ -554,7 +580,7 @@ PATTERNS = (
         "nothing of a kind",
         _form(
             rf"(?:(?P<verb>returns|shows|prints|expect|→) no {_PLAIN_WORD}(?: {_PLAIN_WORD}){{0,3}}"
-            r"|not (?:found|matches))"
+            r"|not(?: (?:found|matches))?|is (?:all )?(?:gone|absent|removed))"
         ),
         statements.nothing,
         when=lambda said: searches(said.command),

@@ -15,7 +15,8 @@ _IN_BRACKETS = regex(r"(?<!<)<[^\W\d_](?:[\w .|/-]*[\w.|/-])?>")
 _LEFT_OUT = regex(r"…|(?<!\S)\[?\.\.\.\]?(?![^\s/])|[\"']\.\.\.[\"']|\{\{ ?[A-Za-z][\w -]* ?\}\}")
 # `-H "Cookie: ..."`, `-H "Authorization: Bearer <token>"`, `-k "<name>"`
 _HEADER_LEFT_OUT = regex(
-    r"[:=] ?(?:\w+ )?\.\.\.[\"']|(?:(?:-H|--header|\bWHERE)\b[^\n]*[:= ]|\s-[km] [\"'])"
+    r"[:=] ?(?:\w+ )?\.\.\.[\"']|(?:(?:-H|--header|\bWHERE)\b[^\n]*[:= ]'?"
+    r"|\s(?:-[km]|--[a-z-]+)[ =][\"'])"
     r"<[A-Za-z][\w-]*>[\"';]"
 )
 # `path/to/file`, `test_{module}.py`, `https://your-domain.com`; a search may look for them.

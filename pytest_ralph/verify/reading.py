@@ -14,7 +14,7 @@ from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
 from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
-from pytest_ralph.verify.model import EMPTY, Check, Expect, OneOf
+from pytest_ralph.verify.model import EMPTY, Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
 from pytest_ralph.verify.scripts import read_script, withholds
 from pytest_ralph.verify.spans import find_commands
@@ -32,14 +32,20 @@ if TYPE_CHECKING:
 _MANUAL = any_of("manual", r"\W*")
 _LOOK = any_of("look", r"\W*")
 # "Visual inspection; `make build` succeeds": the command begins a sentence of its own.
-_SENTENCE_BEFORE = regex(r"[.;]\s+(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE)
+_SENTENCE_BEFORE = regex(
+    r"(?:[.;]\s+|,\s+(?:and )?then\s+)(?:(?:and|then|also|plus|run)\s+)*$", re.IGNORECASE
+)
 _FIRST_SENTENCE = regex(r"[.;]\s")
 _RESULT = any_of("result", r"\W*")
 _RECORD = any_of("record", r"\W*", r"\s*(?::|\(|—|-|\d|on\b)|[\s>*_-]*[✅☑✓✔]")
 # In front of a list: one of its commands is enough.
 _ONE_IS_ENOUGH = regex(r"\W*(?:either|(?:any |at least )?one of|any of)\b", re.IGNORECASE)
-# "1 in each" is about files.
-_EVERY = regex(r"(?<!\bin )\b(?:both|each|every|all|either)\b", re.IGNORECASE)
+# "1 in each" is about files, "shows all services" about what one command shows.
+_EVERY = regex(
+    r"(?<!\bin )(?<!\bshows )(?<!\blists )(?<!\bprints )(?<!\breports )"
+    r"\b(?:both|each|every|all|either)\b",
+    re.IGNORECASE,
+)
 # "… and `b` return 3", "… → 0 matches", "… returns nothing"
 _PLURAL = regex(
     r"\W*(?:should |must |will )?(?:return|print|show|output|exit|give|list|report|find|are|have"
@@ -48,7 +54,8 @@ _PLURAL = regex(
 )
 # `No output from …`, `At least 5: …`: an expectation in front of its command.
 _LEAD = regex(
-    r"\W*(?:we )?(?:there (?:are|is|(?:should|must|will) be) )?"
+    r"\W*(?:we |the |it |process |program |command |script )*"
+    r"(?:there (?:are|is|(?:should|must|will) be) )?"
     r"(?:expect\w* |no |zero |nothing|empty|at least|at most|more than"
     r"|less than|fewer than|exactly|returns? |exits? |\d+ |(?:must|should) )",
     re.IGNORECASE,
@@ -56,6 +63,7 @@ _LEAD = regex(
 _LEAD_END = regex(
     r"(?:\b(?:from|of|for|by|when running|after running|in|with)\W*|:\s*)$", re.IGNORECASE
 )
+_DENIES = regex(r"\W*(?:there (?:are|is) )?(?:no|zero|nothing|0)\b", re.IGNORECASE)
 _DIGIT = regex(r"\d")
 # `No leftovers:`, `Check for stale imports:` in front of a search, which must find nothing.
 _NONE_OF_IT = regex(
@@ -116,8 +124,8 @@ def read(text: str) -> Reading:
         return reading
     for passage in passages:
         if isinstance(passage, Script):
-            check, unread = read_script(passage, reading.previous)
-            reading.take_check(check, unread, mark="`")
+            for step in read_script(passage, reading.previous):
+                reading.take_check(step.check, step.unread, mark="`")
             # What stands behind a script is no longer below the heading of it.
             reading.common = ""
         else:
@@ -228,7 +236,8 @@ class Reading:
             # A record of an earlier run asks for nothing.
             return
         if _LOOK.match(passage.lead):
-            look, *_ = _FIRST_SENTENCE.split(passage.lead, maxsplit=1)
+            lead = _SENTENCE_BEFORE.sub("", passage.lead)
+            look, *_ = _FIRST_SENTENCE.split(lead, maxsplit=1)
             self.unread.append(tidied(look))
         self._take_mentions(passage)
 
@@ -289,7 +298,8 @@ class Reading:
         directories = directories_of(found, self.directory)
         is_choice = _ONE_IS_ENOUGH.match(self.common) is not None
         has_entered = False
-        for mention, named in zip(_with_alternatives(found), directories, strict=True):
+        marked = _with_shared_denial(_with_alternatives(found))
+        for mention, named in zip(marked, directories, strict=True):
             demands = self._demands_of(mention, shared, is_only)
             if demands is None:
                 continue
@@ -311,7 +321,8 @@ class Reading:
     def _demands_of(self, mention: Mention, shared: str, is_only: bool) -> Demands | None:
         """Return what is said of a command right behind it, or else in another place.
 
-        None stands for a command whose exit status might say the opposite of what the words mean.
+        None stands for a command whose exit status might say the opposite of what the words mean,
+        or says nothing about it.
         """
         demands = read_expectations(mention.command, without_directory(mention.after))
         if not demands.expect:
@@ -319,11 +330,10 @@ class Reading:
         if demands.expect:
             return demands
         command = Command.parse(mention.command)
-        if may_mean_failure(command, demands.unread):
-            self.unread.append(f"`{mention.command}` {'; '.join(demands.unread)}")
+        words = demands.unread
+        if may_mean_failure(command, words) or may_find_nothing(command, words):
+            self.unread.append(f"`{mention.command}` {'; '.join(words)}")
             return None
-        if may_find_nothing(command, demands.unread):
-            demands.expect.append(Expect("exit", "in", OneOf((0, 1))))
         return demands
 
     def _expected_elsewhere(self, mention: Mention, shared: str, is_only: bool) -> Sequence[Expect]:
@@ -339,7 +349,7 @@ class Reading:
             return read_expectations(command, f"{verb} {appearing['texts']}").expect
         if _NONE_OF_IT.fullmatch(before) and searches(Command.parse(command)):
             return [EMPTY]
-        if is_only and _is_lead(before):
+        if _is_lead(before) and (is_only or _is_denied_alone(mention)):
             stated = read_expectations(command, _LEAD_END.sub("", before))
             if _DIGIT.search(before):
                 self.unread += stated.unread
@@ -433,6 +443,22 @@ def _claim_before(words: str) -> str:
     if claim:
         return tidied(claim["claim"])
     return tidied(words) if _AMOUNT.search(words) else ""
+
+
+def _with_shared_denial(found: Sequence[Mention]) -> list[Mention]:
+    """Return the commands; in `no output from `A` and `B`` the words are about both."""
+    shared: list[Mention] = []
+    denial = ""
+    for mention in found:
+        if not _JOINER.fullmatch(in_english(mention.before)):
+            denial = mention.before if _is_denied_alone(mention) else ""
+        shared.append(mention._replace(before=denial or mention.before))
+    return shared
+
+
+def _is_denied_alone(mention: Mention) -> bool:
+    """`No output from `A`; `B` passes`: nothing is said of A behind it."""
+    return _DENIES.match(mention.before) is not None and not tidied(mention.after)
 
 
 def _is_lead(words: str) -> bool:

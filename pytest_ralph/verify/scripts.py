@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.commands import Likeness, likeness
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pytest_ralph.verify.passages import Script
 
 _SHELLS = frozenset("sh bash shell zsh ksh dash console terminal shellsession cmd".split())
+_POWERSHELLS = frozenset(("powershell", "pwsh", "ps1"))
+# What another shell would not understand: variables, cmdlets, paths with backslashes.
+_ONLY_POWERSHELL = regex(r"[$`\\@{}]|\b[A-Z][a-z]+-[A-Z]")
 _PROMPT = regex(r"^\s*(?:[\w.@~:/-]*)?[$❯➜]\s+")
 _PRINTED = any_of("printed", "", r"\W*$")
 _CONDITION_ABOVE = any_of("condition before", r"\W*(?:(?:and|then),?\s+)?", r"\b")
@@ -41,34 +44,59 @@ _SOMEWHERE = {
     "matches": "matches",
 }
 # Lines that print nothing, so that a number can only be that of another line.
-_SILENT = regex(r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b|[A-Za-z_]\w*=\S*$")
+_SILENT = regex(
+    r"(?:cd|export|set|mkdir|rm|cp|mv|touch|source|\.|#)\b"
+    r"|[A-Za-z_]\w*=(?:\S*|\$\(.*\))(?:\s+#.*)?$"
+)
 
 
-def read_script(script: Script, previous: str) -> tuple[Check | None, Sequence[str]]:
-    """Return the check of a fenced block and the words in it that were not understood.
+class Step(NamedTuple):
+    """A script, or a line of one, and the words in it that were not understood.
 
-    None stands for a block of comments, of output or of another language, or for a script that a
-    person has to complete, or to run under a condition. `previous` is the prose just before the
-    block.
+    Without a check, a person has to complete it, or to run it under a condition.
+    """
+
+    check: Check | None
+    unread: Sequence[str] = ()
+
+
+def read_script(script: Script, previous: str) -> list[Step]:
+    """Return the script of a fenced block, or its lines if each says what it prints.
+
+    There is none in a block of comments, of output or of another language. `previous` is the prose
+    just before the block.
     """
     command = _runnable(script, previous)
     if not command:
-        return None, ()
+        return []
     if has_placeholder(command):
-        return None, [_shown(command)]
+        return [Step(None, [_shown(command)])]
     if withholds(previous):
-        return None, [f"{previous} {_shown(command)}"]
+        return [Step(None, [f"{previous} {_shown(command)}"])]
+    lines = _CONTINUED.sub(" ", command)
+    expecting = _expecting_lines(lines)
+    demands = [read_expectations(*one) for one in expecting]
+    are_commands = _are_all_lines(expecting, lines) and all(one.expect for one in demands)
+    steps: list[Step] = []
     expect: list[Expect] = []
     unread: list[str] = []
-    lines = _CONTINUED.sub(" ", command)
-    for line, words in _expecting_lines(lines):
-        asked = read_expectations(line, words).expect
+    for (line, words), one in zip(expecting, demands, strict=True):
+        steps.append(Step(one.applied_to(Check(line)), one.unread))
+        asked = one.expect
         if _prints_more_than(line, lines):
             asked = _somewhere(asked)
         if not asked:
             unread.append(words)
         expect += asked
-    return Check(command, tuple(expect)), unread
+    return steps if are_commands else [Step(Check(command, tuple(expect)), unread)]
+
+
+def _are_all_lines(expecting: Sequence[tuple[str, str]], script: str) -> bool:
+    """Whether these are all lines of a script, and none only prepares the next one."""
+    written = list(filter(_is_code, script.split("\n")))
+    if len(expecting) < 2 or len(expecting) != len(written):
+        return False
+    return not any(_SILENT.match(line) for line, _ in expecting)
 
 
 def withholds(heading: str) -> bool:
@@ -88,6 +116,8 @@ def _runnable(script: Script, previous: str) -> str:
     if not lines:
         return ""
     is_of_shell = script.language.replace("-", "") in _SHELLS
+    if script.language in _POWERSHELLS:
+        is_of_shell = all(map(_is_for_any_shell, lines))
     if script.language and not is_of_shell:
         return ""
     if any(map(_PROMPT.match, lines)):
@@ -99,6 +129,10 @@ def _runnable(script: Script, previous: str) -> str:
     if likeness(lines[0]) < Likeness.MAYBE:
         return ""
     return script.text
+
+
+def _is_for_any_shell(line: str) -> bool:
+    return likeness(line) is Likeness.SURE and not _ONLY_POWERSHELL.search(line)
 
 
 def _is_code(line: str) -> bool:

@@ -196,7 +196,7 @@ def _is_for_failure(span: Span) -> bool:
     return _follows_command(span) and bool(_ON_FAILURE.match(span.lead))
 
 
-_SHOWN = any_of("shown", r"\b", rf"(?:\s+{_BETWEEN}){{0,3}}(?:(?![.;]\s)\W)*$")
+_SHOWN = any_of("shown", r"\b", rf"(?:\s+{_BETWEEN}){{0,3}}(?:(?![.;,]\s)\W)*$")
 # `Use `x``, but not `the page uses `x``.
 _USE = regex(r"\W*(?:then )?use\W*$", re.IGNORECASE)
 # `Build output: `make``: a heading over the command, which only looks like `prints: `x``.
@@ -211,7 +211,7 @@ _SHOWN_THINGS = any_of(
     "shown",
     r"\b",
     rf"(?:\s+(?:{_BETWEEN}|{one_of('around')}|at least|all|{_COUNT}))*"
-    rf"(?:(?:(?![.;]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
+    rf"(?:(?:(?![.;,]\s)\W)*$|\s+{_COUNT}\s+\w+\s*,\s*$)",
 )
 
 
@@ -239,7 +239,7 @@ def _is_in_a_row_of_texts(span: Span) -> bool:
     """`make help` lists `build`, `test` and `lint`: what is joined to a text is one."""
     if span.name_before is None or not span.name_before.is_shown:
         return False
-    if span.likeness is Likeness.SURE:
+    if span.likeness is Likeness.SURE or _STATUS_BEHIND.match(span.after):
         return False
     # `./fit` prints `done`, and `pytest` passes
     is_judged = _is_whole_command(span) and _is_judged(span)
@@ -328,7 +328,18 @@ _RUNS = regex(r"\b(?:runs|executes)\W*$", re.IGNORECASE)
 
 def _is_run_by_reader(span: Span) -> bool:
     # "`test_model` imports and runs `fit_model`" names a function.
-    return not _RUNS.search(span.before)
+    if _RUNS.search(span.before):
+        return False
+    return not _is_in_a_row_of_words(span)
+
+
+def _is_in_a_row_of_words(span: Span) -> bool:
+    """`certs` and `contact`: two words that are no known programs are names of parts."""
+    if span.likeness is not Likeness.WORD or len(span.following) < 2:
+        return False
+    if not _JOINING.fullmatch(span.after):
+        return False
+    return likeness(span.following[1].text) is Likeness.WORD
 
 
 def _is_not_part_of_command(span: Span) -> bool:
@@ -416,12 +427,26 @@ def _is_said_to_pass(span: Span) -> bool:
     return _is_sure(span) and not _ONLY_IN_CASE.search(span.clause)
 
 
+_NO_COMMAND_RULE = "not a command line"
 _SHOWN_RULE = "shown"
 _ROW_RULE = "in a row of texts"
 
 
 # `make ios` passes if a simulator is available
-_WENT_WELL = r"(?:passes|succeeds|works|builds|compiles|runs|(?:exits|returns)(?: with)? 0)"
+_WENT_WELL = (
+    r"(?:(?:is )?(?:clean|green)|passes|succeeds|works|builds|compiles|runs"
+    r"|(?:exits|returns)(?: with)? 0)"
+)
+
+
+# Behind a command: which of two is the better one, and why.
+_PREFERRED = regex(r"\W*use\s+`[^`]*`,?\s+(?:not|never|instead of|rather than)\b", re.IGNORECASE)
+
+
+def _is_preferred(span: Span) -> bool:
+    if not span.earlier:
+        return False
+    return _PREFERRED.match(f"{span.clause}`{span.text}`{span.after}") is not None
 
 
 class SpanRule(NamedTuple):
@@ -457,7 +482,7 @@ RULES = (
         ),
         when=lambda span: _LISTS_TASKS.fullmatch(span.text) is not None,
     ),
-    SpanRule("not a command line", Use.NAME, when=lambda span: span.likeness is Likeness.NONE),
+    SpanRule(_NO_COMMAND_RULE, Use.NAME, when=lambda span: span.likeness is Likeness.NONE),
     SpanRule(
         "example",
         Use.NAME,
@@ -539,7 +564,7 @@ RULES = (
     SpanRule(
         "aid in brackets",
         Use.OPTIONAL,
-        before=regex(r"\(\s*$"),
+        before=regex(r"\(\s*(?:use|run|with)?\s*$", re.IGNORECASE),
         after=regex(r"\s+to\s+\w", re.IGNORECASE),
         when=_follows_command,
     ),
@@ -557,6 +582,8 @@ RULES = (
         Use.NAME,
         when=_follows_sure_name,
     ),
+    # Use `git status`, not `git diff`: …
+    SpanRule("one rather than another", Use.NAME, when=_is_preferred),
     SpanRule("next step", Use.RUN, before=_BEGINS_WITH_AFTER, when=_is_step),
     # `ls dist` is empty after `make clean`
     SpanRule("step first", Use.FIRST, before=_AFTER, when=_is_step),
@@ -608,6 +635,8 @@ _NUMBER_BEHIND = regex(r"(?<![^\s,;])\(?(?:\d{1,2}|[a-hA-H]|[ivx]{1,4})\)\s*$")
 # "`make lint` Types: `make types`"
 _LABEL = regex(r"\W*[A-Z][\w/-]*(?: [\w/&-]+){0,3}:\s*")
 _SENTENCE_END = regex(r"[.;·•]\s|[。；]|\n")
+# `a` returns 3 (see `b`)
+_OPEN_BRACKETS = regex(r"(?P<before>.*\w.*)\((?P<inside>[^()]*)$", re.DOTALL)
 _LAST_CLAUSE = regex(
     r"(?:^|[.;,—–+]|\((?=[^()]*$)|\b(?:and|then|plus)\b)"
     r"(?P<clause>(?:(?!\b(?:and|then|plus)\b|\([^()]*$)[^.;,—–+])*)$"
@@ -687,6 +716,8 @@ def _is_text(span: Span, rule: SpanRule | None) -> bool:
     """Whether a name is one of the texts that something shows, or of the steps that it runs."""
     if rule is None:
         return not _is_run_by_reader(span)
+    if rule.name == _NO_COMMAND_RULE:
+        return _is_shown(span)
     return rule.name in (_SHOWN_RULE, _ROW_RULE)
 
 
@@ -758,6 +789,9 @@ def _split_lead(words: str, is_optional: bool) -> tuple[str, str]:
     "`a` returns 3. Check the rest: `b`" says nothing more about `a`. An optional command takes the
     last clause with it, so that it can be reported.
     """
+    brackets = _OPEN_BRACKETS.match(words)
+    if brackets:
+        return brackets["before"], brackets["inside"]
     ends = list(_SENTENCE_END.finditer(words))
     if ends:
         end = ends[-1]

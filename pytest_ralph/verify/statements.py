@@ -53,7 +53,7 @@ _NOT_LITERAL = regex(
             r"^\S*\*\S*$",
             "×",
             # `<name>`, `<YOUR_NAME>`, `port=<port>`
-            r"^<[^<>]+>$",
+            r"^<[^<>=]+>$",
             r"<[A-Z][A-Z0-9]*_[A-Z0-9_]+>",
             r"[:=/@]<[\w -]+>$",
             r"^(?!(?i:usage))(?!.*</).*[\s,(]<[a-z][\w -]*>",
@@ -68,7 +68,7 @@ _NOT_LITERAL = regex(
             r"^ok\s+\S+/\S+$",
             r"^v?\d+(?:\.[\dx]+)*\.x$",
             r"…|(?<!/)\.\.\.",
-            r"^\w+ [<>]=? \d+$",
+            r"^[\w.-]+ ?[<>]=? ?v?\d[\d.]*$",
             r"\bin \d+(?:\.\d+)? ?m?s\b",
         )
     )
@@ -95,9 +95,12 @@ _RUNS_TESTS = regex(r"test|spec")
 _SYSTEM = regex(r"\b(?:windows|macos|mac|linux|ci|node \d|python \d)")
 _ECHOED = regex(r"\|\|\s*echo\s+[\"']?([A-Za-z]+)")
 _IS_NOT = regex(r"(?i)\b(?:is|are|be) not `[^`]*`$")
+# Of a commit; only its beginning may be written.
+_HASH_LENGTH = 40
 _PASSING = words("prose", "passing")
 _FAILING = words("prose", "failing")
 _DESCRIBING = words("prose", "describing")
+_OF_ALL = words("prose", "of all")
 RESULT_VERBS = frozenset(("returns", "is", "equals", "expect", "→", "=", "=="))
 _INCLUDES = regex(r"(?:now |also )*includes? ")
 _OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -341,6 +344,8 @@ def silence(said: Statement) -> Answer:
 
 def no_lines(said: Statement) -> Answer:
     command = said.command
+    if not _is_all_it_prints(said):
+        return None
     if said.noun in _DIFFERENCES:
         is_of_output = compares(command)
     elif said.is_of_tool:
@@ -349,6 +354,21 @@ def no_lines(said: Statement) -> Answer:
     else:
         is_of_output = True
     return expect_nothing(command) if is_of_output else None
+
+
+def _is_all_it_prints(said: Statement) -> bool:
+    """Whether the command prints nothing but the kind of thing that is denied.
+
+    "no selector changes" of a difference, and "no map files" of a directory, are some of them.
+    """
+    kind = said.group("kind").split()
+    if "new" in kind:
+        return False
+    command = said.command
+    if not kind or is_search(command) or command.last.program == "find":
+        return True
+    written = command.text.lower()
+    return all(word in _OF_ALL or word in written for word in kind)
 
 
 def no_errors(said: Statement) -> Answer:
@@ -392,7 +412,7 @@ def outcome_word(said: Statement) -> Answer:
     is_quoted = said.values[0].kind in ("span", "quote")
     if (is_quoted and word in _PRINTED) or _OUTPUT.search(said.clause.source):
         return None
-    if not said.verb and said.values[0].kind != "capitals":
+    if not said.verb and said.values[0].kind not in ("capitals", "literal"):
         return None
     if word.upper() in _PASSING:
         return []
@@ -466,6 +486,14 @@ def _prints_more_than_text(said: Statement) -> bool:
     A search prints the whole line, with the name of the file or its number in front.
     """
     if searches(said.command) or prints_sql_table(said.command) or prints_columns(said.command):
+        return True
+    kind = said.values[0].kind
+    if kind == "hash":
+        # Its beginning, or in front of the name of a file.
+        is_short = len(said.texts[0]) < _HASH_LENGTH
+        return is_short or said.command.last.program.endswith("sum")
+    if kind == "capitals" and prints_body(said.command):
+        # "returns OK": maybe in a field of an answer.
         return True
     return "only" in said.clause.source and said.command.stdout is Stdout.LINES
 

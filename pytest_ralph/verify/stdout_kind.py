@@ -97,6 +97,13 @@ def prints_number_last(command: Command) -> bool:
     return Stdout.COUNT not in earlier and Stdout.COUNTS not in earlier
 
 
+def prints_several_numbers(command: Command) -> bool:
+    """Whether several commands print a number of their own: `wc -l a && wc -l b`."""
+    counted = [stages for stages in command.pipelines if of_pipeline(stages) in _COUNTS]
+    # What `||` joins is an alternative.
+    return len([stages for stages in counted if stages[0].before != "||"]) > 1
+
+
 def prints_in_turn(command: Command) -> bool:
     """Whether several commands print something of their own: `cat a && cat b`."""
     # What `||` joins is an alternative.

@@ -33,7 +33,7 @@ _QUOTED = regex(r"(`[^`]*`|\"[^\"\n]*\")")
 _QUOTES = regex(
     r"「([^」\n]*)」|『([^』\n]*)』|《([^》\n]*)》|“([^”\n]*)”|«\s*([^»\n]*?)\s*»|„([^“”\"\n]*)[“”\"]"
 )
-_OTHER_SCRIPT = regex("[\u0400-\u04ff\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff01-\uff5e]")
+_OTHER_SCRIPT = regex("[„«\u0400-\u04ff\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff01-\uff5e]")
 _LATIN_WORD = regex("[a-zß-öø-ÿ\u0100-\u017fơư\u1ea0-\u1ef9]{2,}")
 # What is left of a Japanese or Korean clause once its words are translated.
 _PARTICLE = regex(

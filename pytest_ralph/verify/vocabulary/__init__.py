@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Chinese, Japanese and Korean do not put spaces between words.
 _FIRST_CJK = 0x2E80
 # Where an entry may start: with a word, in one of these scripts, or with a sign or number.
-_START = regex(r"(?<![\w-])[^\W_]|[^\x00-\u2e7f]|[^\w\s]|\d")
+_START = regex(r"(?<![\w-])[^\W_]|[^\x00-\u2e7f]|[^\w\s]|(?<!\d)\d")
 _LOOK_AROUNDS = regex(r"^(?:\(\?<?[=!](?:[^()]|\([^()]*\))*\))+")
 _LOOK_AROUND = regex(r"\(\?<?[=!](?:[^()]|\([^()]*\))*\)")
 _GROUP = regex(r"\((?:\?:)?(?P<inside>[^()]*)\)(?P<optional>[?*]?)")
