@@ -76,6 +76,8 @@ _NOW_AT = regex(
     r"(?: \w+)? to (?=[\d<>≥≤a])",
     re.IGNORECASE,
 )
+# "12 before, 0 after"
+_BEFORE_AND_AFTER = regex(r"\b\d+ before\b[^\d;.]*\b(?P<now>\d+) after\b", re.IGNORECASE)
 # "no line with `x`" says no more than "no `x`".
 _NO_LINE_WITH = regex(
     r"\b(?P<no>no|zero|without) (?:lines?|rows?|entry|entries) with (?=⟦)",
@@ -171,6 +173,7 @@ def split_clauses(words_after: str) -> list[Clause]:
     text = _IN_APPOSITION.sub(r"\g<said> \g<value>", text)
     text = _ENDS_WITH_STATUS.sub("exits ", text)
     text = _NOW_AT.sub("returns ", text)
+    text = _BEFORE_AND_AFTER.sub(r"returns \g<now>", text)
     text = _NO_LINE_WITH.sub(r"\g<no> ", text)
     sentences = _BRACKETS.sub(_without_remark, text)
     found = splitter.split_sentences(sentences)
@@ -294,10 +297,12 @@ class _Splitter:
 
 def _from_green(clauses: list[Clause]) -> list[Clause]:
     """Return how a sentence ends that starts with a failure: "fails first, then passes"."""
-    if not clauses or not _RED.match(clauses[0].text):
+    # "RED first, then GREEN": words in capitals are in backticks by now.
+    plain = [clause.source.replace("`", "") for clause in clauses]
+    if len(plain) < 2 or not _RED.match(normalise(plain[0])):
         return clauses
-    for index, clause in enumerate(clauses):
-        if _GREEN_NOW.match(clause.source):
+    for index, written in enumerate(plain):
+        if _GREEN_NOW.match(written):
             return clauses[index:]
     return clauses
 
