@@ -16,6 +16,8 @@ BOXED_HEADING = regex(
     r"[ \t]*[-*+][ \t]*"
     r"(?:\[[ xX~-]?\][ \t]*(?P<behind>#{1,6})|(?P<before>#{1,6})[ \t]+\[[ xX~-]?\])[ \t]"
 )
+# `### - [x] Task 2.3`: a heading whose text is a list item.
+_BULLET_BEFORE_BOX = regex(r"[-*+][ \t]+(?=\[[ xX]\])")
 # `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
 _MIDDLE_BOX = regex(r"([A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(\[[ xX]\])`?[ \t]+")
 # `**Task 1.1: Wire it up** ✅`: a line of its own, or a list item without a box.
@@ -132,6 +134,7 @@ def read_heading(line: str) -> TaskLine | None:
     if not text.startswith("#"):
         return None
     text = text.strip("#").strip()
+    text = text[_past(_BULLET_BEFORE_BOX, text, 0) :]
     middle = _MIDDLE_BOX.match(text)
     if middle:
         # `T2: [x] Wire it up` becomes `[x] T2: Wire it up`.
@@ -210,6 +213,7 @@ def heading_kind(heading: str) -> str:
     If one heading of a kind is a task, so are those beside it.
     """
     text = heading.strip().lstrip("#").strip()
+    text = text[_past(_BULLET_BEFORE_BOX, text, 0) :]
     name = _read_name(text.removeprefix(_heading_box(text)))
     if name.word:
         return name.word

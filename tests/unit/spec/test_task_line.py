@@ -137,6 +137,7 @@ def test_only_a_cross_in_the_box_means_done(mark: str, checked: bool) -> None:
             TaskLine("1.8", "Check", markers=("VERIFY",), certain=True),
         ),
         ("#### Task 1.9 — Models [x]", TaskLine("1.9", "Models", checked=True, certain=True)),
+        ("### - [x] Task 2: Wire it", TaskLine("2", "Wire it", checked=True, certain=True)),
         ("### T2: [x] Wire it", TaskLine("T2", "Wire it", checked=True, certain=True)),
         ("### T-27 `[ ]` Wire it", TaskLine("T-27", "Wire it", certain=True)),
         ("### Task A.1 — Section", TaskLine("A.1", "Section", certain=True)),
