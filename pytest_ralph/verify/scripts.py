@@ -50,7 +50,7 @@ _SILENT = regex(
 )
 
 
-class Step(NamedTuple):
+class ScriptPart(NamedTuple):
     """A script, or a line of one, and the words in it that were not understood.
 
     Without a check, a person has to complete it, or to run it under a condition.
@@ -60,7 +60,7 @@ class Step(NamedTuple):
     unread: Sequence[str] = ()
 
 
-def read_script(script: Script, previous: str) -> list[Step]:
+def read_script(script: Script, previous: str) -> list[ScriptPart]:
     """Return the script of a fenced block, or its lines if each says what it prints.
 
     There is none in a block of comments, of output or of another language. `previous` is the prose
@@ -70,25 +70,25 @@ def read_script(script: Script, previous: str) -> list[Step]:
     if not command:
         return []
     if has_placeholder(command):
-        return [Step(None, [_shown(command)])]
+        return [ScriptPart(None, [_shown(command)])]
     if withholds(previous):
-        return [Step(None, [f"{previous} {_shown(command)}"])]
+        return [ScriptPart(None, [f"{previous} {_shown(command)}"])]
     lines = _CONTINUED.sub(" ", command)
     expecting = _expecting_lines(lines)
     demands = [read_expectations(*one) for one in expecting]
     are_commands = _are_all_lines(expecting, lines) and all(one.expect for one in demands)
-    steps: list[Step] = []
+    steps: list[ScriptPart] = []
     expect: list[Expect] = []
     unread: list[str] = []
     for (line, words), one in zip(expecting, demands, strict=True):
-        steps.append(Step(one.applied_to(Check(line)), one.unread))
+        steps.append(ScriptPart(one.applied_to(Check(line)), one.unread))
         asked = one.expect
         if _prints_more_than(line, lines):
             asked = _somewhere(asked)
         if not asked:
             unread.append(words)
         expect += asked
-    return steps if are_commands else [Step(Check(command, tuple(expect)), unread)]
+    return steps if are_commands else [ScriptPart(Check(command, tuple(expect)), unread)]
 
 
 def _are_all_lines(expecting: Sequence[tuple[str, str]], script: str) -> bool:
