@@ -45,9 +45,11 @@ _OF_A_FIX = regex(
 )
 # Written by hand, with another marker between the two, or as the fix of another task.
 _NAMED_FIX = r"\w[\w-]*(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
+# Task-8: as written, other than `Task 8`
+_NAMED_TASK = r"[Tt]ask-\d{1,6}[a-z]?"
 _ID = regex(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
-    rf"(?P<id>{_NAMED_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
+    rf"(?P<id>{_NAMED_FIX}|{_NAMED_TASK}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
@@ -70,7 +72,7 @@ _TITLE_START = r"(?:(?<=[ \t])|(?<=[ \t]\*\*))(?:\.{1,2}[\w/]|--[a-z])"
 _GLUE = regex(rf"(?:(?!{_TITLE_START})[ \t:–—|.)*~-])*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
-_SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
+_SURE_PREFIXES = ("T", "TASK", "Task", "task", "V", "VE", "VF", "V-P", "TX")
 _SURE_STARTS = ("TX", "VE-", "V_", "V-")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(

@@ -57,6 +57,7 @@ from pytest_ralph.spec.task_line import (
         ("- [ ] **Task 2**: Bold task", "2", (), "Bold task"),
         ("- [ ] Task 3: Named", "3", (), "Named"),
         ("- [ ] Task 3. Named", "3", (), "Named"),
+        ("- [ ] Task-4: Hyphen", "Task-4", (), "Hyphen"),
         ("- [x] ✅ 1.2 Emoji", "1.2", (), "Emoji"),
         ("- [ ] ~~1.4 Dropped~~", "1.4", (), "Dropped"),
         ("- [ ] 1.5 `code` first", "1.5", (), "`code` first"),
