@@ -32,7 +32,7 @@ _KNOWN = {
 _VERIFY = any_of(
     "verify label",
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?",
-    r"(?:方法|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
+    r"(?:方法|方式|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
     r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor|locally"
     r"|again|all|this|now|manually|visually|befehl|comando|commande))*"
     r"(?:[ \t]?#?\d{1,2})?(?:[ \t]after(?:[ \t][\w-]+){1,3})?",
