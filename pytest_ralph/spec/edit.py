@@ -27,8 +27,8 @@ _ITEM = regex(rf"\ufeff?(?P<indent>[ \t]*)(?P<bullet>{LIST_MARKER})")
 _EMPTY_BOXES = (
     # - [ ] 1.3 Title · - ### [ ] 1.3 Title
     regex(_ITEM.pattern + r"[ \t]*(?:#{1,6}[ \t]+)?\[(?P<mark>[ ~-]?)\]"),
-    # ### [ ] 1.3 Title
-    regex(r"\ufeff?[ \t]*#{1,6}[ \t]*\[(?P<mark> )\]"),
+    # ### [ ] 1.3 Title · ### - [ ] 1.3 Title
+    regex(r"\ufeff?[ \t]*#{1,6}[ \t]*(?:[-*+][ \t]+)?\[(?P<mark> )\]"),
     # ### 1.3 Title [ ]
     regex(r"\ufeff?[ \t]*#{1,6}[ \t].*[ \t]\[(?P<mark> )\][ \t#]*\r?$"),
     # ### 1.3: [ ] Title

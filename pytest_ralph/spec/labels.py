@@ -32,7 +32,7 @@ _KNOWN = {
 _VERIFY = any_of(
     "verify label",
     r"(?:how to |automated? |auto-?|ralph-|quick |final )?",
-    r"(?:方法|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
+    r"(?:方法|方式|命令|步骤|步驟|コマンド|手順|[ \t]?방법|[ \t]?명령)?"
     r"(?:[ \t](?:commands?|cmd|steps?|script|checks?|tests?|with|by|via|red|green|refactor|locally"
     r"|again|all|this|now|manually|visually|befehl|comando|commande))*"
     r"(?:[ \t]?#?\d{1,2})?(?:[ \t]after(?:[ \t][\w-]+){1,3})?",
@@ -89,7 +89,8 @@ MANUAL = "(manual)"
 
 _NEXT_LABEL = regex(
     r"(?<=\S)[ \t]+(?:"
-    rf"(?P<mark>\*\*|__)(?P<bold>[^*_`\n:：]{{1,60}}?)"
+    rf"(?<=[|｜] )(?P<column>[^\W\d_a-z][\w ]{{0,30}}){NOTE}?[:：]"
+    rf"|(?P<mark>\*\*|__)(?P<bold>[^*_`\n:：]{{1,60}}?)"
     rf"(?:[ \t]*[:：][ \t]*(?P=mark)|(?P=mark){NOTE}?[ \t]*[:：])"
     rf"|(?P<plain>[A-Z][a-z]+(?: [a-z]+)?){NOTE}?:[ \t])"
 )
@@ -97,8 +98,12 @@ _NEXT_LABEL = regex(
 _PLAIN_ENDS = ("Commit", "Depends on", "Done when")
 # With bold every known name is one but these, which are about the same check.
 _GOES_ON = ("", "Verify", "Expect")
+# Behind a bar every name is one, but for these and what is expected of the command before it.
+_SAME_CHECK = ("Verify", "Expect")
+_EXPECTED = any_of("result")
 # What a label within a line stands behind: the end of a sentence or of a code span.
-_SENTENCE_BEFORE = regex(r"(?!(?:[-*+>]|\d{1,9}[.)])$).*[.;,|·•—–)`✅✔✓]$")
+# A bar in a row of a table is none.
+_SENTENCE_BEFORE = regex(r"(?!(?:[-*+>]|\d{1,9}[.)])$|\|).*[.;,|｜·•—–)`✅✔✓]$")
 
 
 class Label(NamedTuple):
@@ -212,12 +217,16 @@ def before_next_label(text: str) -> str:
     for found in _NEXT_LABEL.finditer(text):
         before = text[: found.start()]
         if _starts_field(found) and _is_end_of_sentence(before):
-            return before.rstrip(" \t·•|—–")
+            return before.rstrip(" \t·•|｜—–")
     return text
 
 
 def _starts_field(found: re.Match[str]) -> bool:
     """Whether a label within a line starts a field that is not about the same check."""
+    is_behind_bar = found.string.endswith(("|", "｜"), 0, found.start())
+    if is_behind_bar:
+        name = found["column"] or found["bold"] or found["plain"]
+        return known_name(name) not in _SAME_CHECK and _EXPECTED.match(f"{name}:") is None
     if found["plain"]:
         return known_name(found["plain"]) in _PLAIN_ENDS
     return known_name(found["bold"]) not in _GOES_ON

@@ -22,7 +22,7 @@ from pytest_ralph.spec.candidates import (
 from pytest_ralph.spec.outline import lines_of
 from pytest_ralph.spec.task_extent import VERIFY_FIELD, set_extents
 from pytest_ralph.spec.task_line import heading_kind, read_title
-from pytest_ralph.spec.verify_text import inline_verify
+from pytest_ralph.spec.verify_text import inline_verify, verify_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -181,8 +181,12 @@ class _Selection:
         return found
 
     def _verified_on_their_line(self) -> set[int]:
-        """Return boxes such as `- [ ] Add the guide | Verify: …` outside of all tasks."""
+        """Return boxes such as `- [ ] Add the guide. Verify: `make guide`` outside of all tasks.
+
+        A check in words makes one beside those with a command.
+        """
         found: set[int] = set()
+        in_words: set[int] = set()
         task_end = 0
         for block in self.candidates:
             if block.line in self.tasks:
@@ -192,9 +196,12 @@ class _Selection:
             if self.text.field_name(block.line) == "Verify":
                 # `- [ ] Verify: …` is a field.
                 continue
-            if inline_verify(self.text.lines[block.line]):
+            line = self.text.lines[block.line]
+            if inline_verify(line):
                 found.add(block.line)
-        return found
+            elif not block.level and verify_sentence(line):
+                in_words.add(block.line)
+        return found | in_words if found else found
 
     def _boxes_of_headings(self) -> set[int]:
         """Return boxes without an id that hold the fields of the heading above them.

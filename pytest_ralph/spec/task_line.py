@@ -16,6 +16,8 @@ BOXED_HEADING = regex(
     r"[ \t]*[-*+][ \t]*"
     r"(?:\[[ xX~-]?\][ \t]*(?P<behind>#{1,6})|(?P<before>#{1,6})[ \t]+\[[ xX~-]?\])[ \t]"
 )
+# `### - [x] Task 2.3`: a heading whose text is a list item.
+_BULLET_BEFORE_BOX = regex(r"[-*+][ \t]+(?=\[[ xX]\])")
 # `### T2: [x] Wire it up`, `### T2 `[ ]` Wire it up`: the box behind the id.
 _MIDDLE_BOX = regex(r"([A-Za-z]{0,5}[ -]?\d[\w.-]{0,10}:?)[ \t]+`?(\[[ xX]\])`?[ \t]+")
 # `**Task 1.1: Wire it up** ✅`: a line of its own, or a list item without a box.
@@ -43,9 +45,11 @@ _OF_A_FIX = regex(
 )
 # Written by hand, with another marker between the two, or as the fix of another task.
 _NAMED_FIX = r"\w[\w-]*(?:\.\d+)+(?=[ \t]+\[(?:FIX|SPLIT)[ \t])"
+# Task-8: as written, other than `Task 8`
+_NAMED_TASK = r"[Tt]ask-\d{1,6}[a-z]?"
 _ID = regex(
     r"(?P<word>(?i:(?:sub-?)?task|step|cycle|story|item)[ \t]*#?[ \t]*)?"
-    rf"(?P<id>{_NAMED_FIX}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
+    rf"(?P<id>{_NAMED_FIX}|{_NAMED_TASK}|{_NUMBER}|{_LETTERED}|{_SECTIONED}|{_CHECKPOINT}|VF|TX{{2,4}})"
     r"(?P<dot>\.(?=\s|\*|$))?"
     r"(?![\w/%+=<>]|[-–—.]\w|\.\d)"
 )
@@ -68,7 +72,7 @@ _TITLE_START = r"(?:(?<=[ \t])|(?<=[ \t]\*\*))(?:\.{1,2}[\w/]|--[a-z])"
 _GLUE = regex(rf"(?:(?!{_TITLE_START})[ \t:–—|.)*~-])*")
 # Bold, strikethrough, emoji; a code span or a file name belongs to the title.
 _DECORATION = regex(r"[^\w\[\](){}<>\"'_`/\\.,;:!?@#$%^&+=|-]+")
-_SURE_PREFIXES = ("T", "TASK", "V", "VE", "VF", "V-P", "TX")
+_SURE_PREFIXES = ("T", "TASK", "Task", "task", "V", "VE", "VF", "V-P", "TX")
 _SURE_STARTS = ("TX", "VE-", "V_", "V-")
 # Requirements, criteria, priorities: never tasks by their name alone.
 _CRITERIA = frozenset(
@@ -132,6 +136,7 @@ def read_heading(line: str) -> TaskLine | None:
     if not text.startswith("#"):
         return None
     text = text.strip("#").strip()
+    text = text[_past(_BULLET_BEFORE_BOX, text, 0) :]
     middle = _MIDDLE_BOX.match(text)
     if middle:
         # `T2: [x] Wire it up` becomes `[x] T2: Wire it up`.
@@ -210,6 +215,7 @@ def heading_kind(heading: str) -> str:
     If one heading of a kind is a task, so are those beside it.
     """
     text = heading.strip().lstrip("#").strip()
+    text = text[_past(_BULLET_BEFORE_BOX, text, 0) :]
     name = _read_name(text.removeprefix(_heading_box(text)))
     if name.word:
         return name.word

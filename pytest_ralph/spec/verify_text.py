@@ -35,7 +35,7 @@ _BOLD_VERIFY = (
 _INLINE_BOLD = regex(rf"[ \t.;,—–(-]{_BOLD_VERIFY}", re.IGNORECASE)
 # `Add it. Verify: …`, `Add it → verify: …`, `添加。验证:…`; not `config.verify: on`, `x-verify:`
 _INLINE_PLAIN = regex(
-    r"[.;,!?|·•—–→✅✔✓)(`。;,!?)(」>-](?:(?<![.;,!?-])|(?<=[ \t]-)|(?=[ \t]))[ \t]*[*_]{0,2}"
+    r"[.;,!?|｜·•—–→✅✔✓)(`。;,!?)(」>-](?:(?<![.;,!?-])|(?<=[ \t]-)|(?=[ \t]))[ \t]*[*_]{0,2}"
     rf"(?P<label>[^\W\d_][\w \t-]{{0,40}}?)(?P<note>{NOTE})?[ \t]*[*_]{{0,2}}[:：][*_]{{0,2}}[ \t]*"
 )
 # Each label in a text looks at all that is before it.
@@ -102,13 +102,16 @@ def _is_automatic(verify: Field) -> bool:
 def inline_verify(title_line: str) -> str:
     """Return the Verify text on the line of the title: `- [ ] T001 Do it. **Verify**: …`.
 
-    Without bold, only a command makes it one.
+    Without bold, only a command or a bar makes it one.
     """
     bold = _INLINE_BOLD.search(title_line)
     if bold:
         return _text_behind(bold, bold["note"] or bold["late"])
     plain = _plain_label(title_line)
-    if plain and title_line.startswith("`", plain.end()):
+    if plain is None:
+        return ""
+    has_bar = plain[0].startswith(("|", "｜"))
+    if has_bar or title_line.startswith("`", plain.end()):
         return _text_behind(plain, plain["note"], plain["label"])
     return ""
 

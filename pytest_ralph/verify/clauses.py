@@ -83,7 +83,10 @@ _NO_LINE_WITH = regex(
     r"\b(?P<no>no|zero|without) (?:lines?|rows?|entry|entries) with (?=⟦)",
     re.IGNORECASE,
 )
-_SENTENCE_END = regex(r"([;\n·•]|(?i:(?<!min)(?<!max))[.!?](?=\s|$))")
+# A bar ends one if a label follows: "passes | Expected: 3".
+_SENTENCE_END = regex(
+    r"([;\n·•]|(?<= )\|(?= [A-Z][\w ]{0,30}: )|(?i:(?<!min)(?<!max))[.!?](?=\s|$))"
+)
 # "with" and "including" start a clause of their own: "exits 0 with all tests passing".
 _CLAUSE_END = regex(
     r",(?!\d)|(?:^| )(?:and|(?<!nothing )but|AND|&&|&|--|[—–-]) "

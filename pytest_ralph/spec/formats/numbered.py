@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from pytest_ralph.spec.candidates import TaskText
 
-# `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`, `# Micro-Task 1.3`
+# `## Phase 1: Parser`, `### Slice 2 — Wire it up`, `### Fix B5: Remove it`, `# Micro-Task 1.3`,
+# `### Task A: Wire it up`, `### 任务1: 写代码`
 _NUMBERED_HEADING = regex(
-    r"[ \t]*#{1,6}[ \t]+\W*[^\W\d]+(?:-[^\W\d]+)*[ \t]+(?P<id>[A-Z]?\d+(?:\.\d+)*[A-Za-z]?)\b"
-    r"[ \t:.–—-]*(?P<title>.*)"
+    r"[ \t]*#{1,6}[ \t]+\W*[^\W\d]+(?:-[^\W\d]+)*(?:[ \t]+|(?<=[\u3040-\u9fff\uac00-\ud7af]))"
+    r"(?P<id>[A-Z]?\d+(?:\.\d+)*[A-Za-z]?\b|[A-Z](?=[ \t]*[:：–—]))"
+    r"[ \t:：.–—-]*(?P<title>.*)"
 )
 
 

@@ -50,6 +50,7 @@ def fields_of(text: str) -> dict[str, str]:
         "  - **Verificación**: `x`",
         "  - **Vérification** : `x`",
         "  - **验证**：`x`",
+        "  - 验证方式：`x`",
         "\t- **Verify**: `x`",
     ],
 )
