@@ -53,10 +53,15 @@ def may_find_nothing(command: Command, unread: Sequence[str]) -> bool:
     if not is_search(command) or is_quiet_search(command):
         return False
     is_hedged = any(map(_HEDGE.search, unread))
-    if not is_hedged and any(map(_claims_hits, unread)):
+    if not is_hedged and claims_hits(unread):
         return False
     prose = [_CODE.sub("", words) for words in unread]
     return any(map(_MAY_FIND_NOTHING.search, prose))
+
+
+def claims_hits(unread: Sequence[str]) -> bool:
+    """Return whether words that were not understood say that something is found."""
+    return any(map(_claims_hits, unread))
 
 
 def _claims_hits(words: str) -> bool:

@@ -12,7 +12,7 @@ from pytest_ralph.text.regex import regex
 from pytest_ralph.verify.bare_lines import read_bare_lines
 from pytest_ralph.verify.clauses import tidied
 from pytest_ralph.verify.directories import directories_of, directory_ahead, without_directory
-from pytest_ralph.verify.doubt import may_find_nothing, may_mean_failure
+from pytest_ralph.verify.doubt import claims_hits, may_find_nothing, may_mean_failure
 from pytest_ralph.verify.expect import read_expectations
 from pytest_ralph.verify.model import EMPTY, Check, Expect
 from pytest_ralph.verify.passages import Passage, Script, read_passages
@@ -325,6 +325,10 @@ class Reading:
         or says nothing about it.
         """
         demands = read_expectations(mention.command, without_directory(mention.after))
+        if EMPTY in demands.expect and claims_hits(demands.unread):
+            # "shows no old slot and shows the new one": there is nothing of one kind only.
+            demands.expect.remove(EMPTY)
+            demands.unread.append(tidied(mention.after))
         if not demands.expect:
             demands.expect += self._expected_elsewhere(mention, shared, is_only)
         if demands.expect:
