@@ -32,6 +32,7 @@ _EXIT_STATUS = regex(
     r"exits?(?: with)?(?: code| status)?(?: is| of|:)? `?0`?(?:[.;]\s*(?P<rest>.*))?",
     re.IGNORECASE | re.DOTALL,
 )
+_ONLY_NAMES = regex(r"(?:[\s,-]*`[^`\s]+`)+\s*")
 # A line of a paragraph, which is no item, fence, heading, quotation or row of a table.
 _GOES_ON = regex(r"[ \t]*(?![-*+]\s|\d{1,9}[.)]\s|```|~~~|[#>|<])\S")
 # Labels behind a Verify field that say what its command has to give.
@@ -71,6 +72,11 @@ def _read_words(block: TaskBlock, lines: Sequence[str]) -> Verify:
     text = find_verify_text(block, lines)
     if not text.strip():
         return _verify_without_field(block, own_lines)
+    if _ONLY_NAMES.fullmatch(text) and not read_verify(text).checks:
+        # `- Verify: `src/app.ts`` among the files of a task that has steps.
+        in_steps = _verify_without_field(block, own_lines)
+        if in_steps.checks:
+            return in_steps
     checkpoint = read_checkpoint(block, own_lines, text)
     if checkpoint is not None:
         return checkpoint

@@ -165,6 +165,13 @@ def test_a_verify_field_beats_the_steps() -> None:
     assert commands(source) == ["make check"]
 
 
+def test_a_file_that_is_to_be_verified_hides_no_steps() -> None:
+    files = "**Files:**\n- Modify: `src/main.ts`\n- Verify: `src/menu.ts`\n"
+    assert commands(f"### Task 3: Prices\n\n{files}\nRun: `npm test`\nExpected: PASS\n") == [
+        "npm test"
+    ]
+
+
 @pytest.mark.parametrize(
     ("column", "text"), [("Expect", "stdout == 3"), ("Expected", "3"), ("Expected output", "`3`")]
 )
