@@ -1,4 +1,4 @@
-"""The aims for speed, each with its figure: `python tests/bench/aims.py [--only WORD]`.
+"""The aims for speed, each with its figure: `python -m tests.bench.aims [--only WORD]`.
 
 Ends with 1 if an aim is missed by more than noise. Figures are CPU time of commands and their
 children, the best of several runs taken in turns, or ratios of such times. Bytecode is cached, as
@@ -14,8 +14,6 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.bench.speed import COLLECT, NOOP, PYTEST, SPAWNS, best, seconds, spec, write
 

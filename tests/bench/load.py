@@ -1,4 +1,4 @@
-"""What much of everything costs, and how it grows: `python tests/bench/load.py [--only WORD]`.
+"""What much of everything costs, and how it grows: `python -m tests.bench.load [--only WORD]`.
 
 Each load is carried ten times smaller too, in the same run; the growth is that of CPU time, ours
 and our children's, with what the load takes when there is next to nothing of it subtracted from
