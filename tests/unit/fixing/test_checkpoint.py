@@ -677,6 +677,17 @@ def test_a_hook_that_hangs_after_the_commit_takes_nothing_back(
     assert repository.run("status", "--porcelain") == ""
 
 
+def interrupt_once_there(file: Path) -> None:
+    """Send this process an interrupt when a file exists."""
+
+    def interrupt() -> None:
+        while not file.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+
+
 def test_a_hook_that_is_interrupted_puts_edits_back(repository: Repository, git: Git) -> None:
     """Such as that of pre-commit, which sets aside what is not committed."""
     repository.commit({"a": "1\n", "b": "1\n"})
@@ -687,12 +698,7 @@ def test_a_hook_that_is_interrupted_puts_edits_back(repository: Repository, git:
     )
     repository.write({"a": "task\n", "b": "user\n"})
 
-    def interrupt() -> None:
-        while not (repository.root / ".git/waits").exists():
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
+    interrupt_once_there(repository.root / ".git/waits")
     with pytest.raises(KeyboardInterrupt):
         git.commit("x", [repository.root / "a"])
     assert (repository.root / "b").read_text() == "user\n"
@@ -704,12 +710,7 @@ def test_an_interrupted_git_leaves_no_lock(repository: Repository) -> None:
     repository.run("config", "filter.slow.clean", "touch .git/waits; sleep 60")
     os.utime(repository.root / "a", (1, 1))
 
-    def interrupt() -> None:
-        while not (repository.root / ".git/waits").exists():
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
+    interrupt_once_there(repository.root / ".git/waits")
     with pytest.raises(KeyboardInterrupt):
         refresh_index(GitCommand.at(repository.root, repository.environ))
     assert not (repository.root / ".git/index.lock").exists()
